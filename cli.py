@@ -1,0 +1,263 @@
+"""The command line: parse, call, render, exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from . import __version__
+from .sandbox.errors import InputError, MachineryError, TakeoverError
+
+DONE, FELL_SHORT, USAGE, MACHINERY = 0, 1, 2, 3
+TIER_TASKS = {2: "tier2_fintech"}
+
+
+class Main(click.Group):
+    """Turns the toolkit's exceptions into one or two lines and an exit code."""
+
+    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
+        try:
+            super().main(*args, **{**kwargs, "standalone_mode": False})
+            code = DONE
+        except click.exceptions.Exit as ended:
+            code = ended.exit_code
+        except click.ClickException as error:
+            error.show()
+            code = USAGE
+        except (click.exceptions.Abort, KeyboardInterrupt):
+            _complain("interrupted", "What was recorded is kept; `--resume` with the same --run-id goes on.")
+            code = 128 + signal.SIGINT
+        except InputError as error:
+            _complain(str(error), error.hint)
+            code = USAGE
+        except MachineryError as error:
+            _complain(str(error), error.hint)
+            code = MACHINERY
+        except TakeoverError as error:
+            _complain(str(error), error.hint)
+            code = MACHINERY
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = DONE
+        sys.exit(code)
+
+
+def _complain(message: str, hint: str | None) -> None:
+    click.echo(f"takeover: {message}", err=True)
+    if hint:
+        click.echo(f"  {hint}", err=True)
+
+
+@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="takeover")
+def main() -> None:
+    """Grade what survives when one agent's session ends and another takes over.
+
+    Exit codes: 0 done and every gate held, 1 a gate fell short, 2 usage, 3 the machinery failed.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+_runs = click.option(
+    "--runs",
+    "runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that holds the runs.",
+)
+_variant = click.option(
+    "--variant",
+    default="0",
+    show_default=True,
+    metavar="SEED",
+    help="0 is the published task; any other seed gives the same task with other values.",
+)
+
+
+def _run_options(function: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(
+        (
+            _runs,
+            click.option(
+                "--run-id", default=None, help="Name of the run's folder [default: time and a random suffix]."
+            ),
+            click.option(
+                "--resume", is_flag=True, help="Go on with a run of the same identity; recorded trials are kept."
+            ),
+            click.option(
+                "--repeat", type=click.IntRange(1), default=1, show_default=True, help="Repetitions of each trial."
+            ),
+            click.option(
+                "--parallel", type=click.IntRange(1, 64), default=2, show_default=True, help="Trials side by side."
+            ),
+            click.option(
+                "--min-net", type=click.IntRange(0), default=None, help="Exit with 1 when a trial's net is lower."
+            ),
+            click.option(
+                "--tokens", type=click.IntRange(1), default=None, help="Tokens a trial took, as you declare them."
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+@main.command()
+@click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
+@click.option("--arm", "arms", multiple=True, required=True, help="Arm by name, or `all`; repeatable.")
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    required=True,
+    metavar="IMAGE|NAME",
+    help="Agent image or scripted agent; repeatable.",
+)
+@click.option(
+    "--arm-file",
+    "arm_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Folder with an arm of your own; repeatable.",
+)
+@click.option(
+    "--cutoff", default=None, help="Replace the script's cutoff rule: first-edit, edits:N, seconds:N, none, ..."
+)
+@click.option("--wall", type=click.FloatRange(1), default=None, help="Seconds that a session may take.")
+@_variant
+@_run_options
+def run(**options: Any) -> None:
+    """Run TASK with each arm and agent, and grade it."""
+    from .trials.commands import run_command
+
+    sys.exit(run_command(**options))
+
+
+@main.command()
+@_run_options
+def demo(**options: Any) -> None:
+    """The main job: note-taker and amnesiac on Tier 2 in the three public arms."""
+    from .trials.commands import run_command
+
+    sys.exit(
+        run_command(
+            tasks=("tier2_fintech",),
+            arms=("Vanilla", "AGENTS_MD_Only", "State_MD_Only"),
+            agents=("note-taker", "amnesiac"),
+            arm_files=(),
+            cutoff=None,
+            wall=None,
+            variant="0",
+            **options,
+        )
+    )
+
+
+@main.command()
+@click.argument("target", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--task", default=None, help="The task, where TARGET is a workspace and not a run.")
+@click.option("--arm", default="Vanilla", show_default=True, help="The arm that the workspace began with.")
+@click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens the work took, as you declare them.")
+@click.option(
+    "--json-out", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write the scorecard there."
+)
+@click.option("--min-net", type=click.IntRange(0), default=None, help="Exit with 1 when net is lower.")
+@_variant
+def grade(target: Path, task: str | None, **options: Any) -> None:
+    """Grade a run's folder again, or a workspace DIR somebody's agent worked in."""
+    from .trials.commands import grade_workspace_command, regrade_command
+
+    if (target / "run.json").is_file():
+        if task:
+            raise click.UsageError("--task belongs to a workspace; TARGET is a run, which names its own tasks")
+        sys.exit(regrade_command(target, min_net=options["min_net"]))
+    if task is None:
+        raise click.UsageError(f"{target} is not a run's folder (no run.json): name the task with --task")
+    sys.exit(grade_workspace_command(target, task=task, **options))
+
+
+@main.command("tasks")
+@click.argument("task", required=False)
+@_variant
+def tasks_command(task: str | None, variant: str) -> None:
+    """List the tasks, or show one."""
+    from .trials.commands import show_tasks
+
+    show_tasks(task, variant)
+
+
+@main.command()
+@click.option("--image", default="sandbox", show_default=True, help="Image to try.")
+def doctor(image: str) -> None:
+    """Try everything the sandbox promises on the engine in use."""
+    from .trials.commands import doctor_command
+
+    sys.exit(doctor_command(image))
+
+
+@main.command()
+def gc() -> None:
+    """Remove containers that dead runs have left."""
+    from .trials.commands import gc_command
+
+    sys.exit(gc_command())
+
+
+_tier = click.option("--tier", type=int, required=True, help="Tier of the task.")
+
+
+def _tier_task(tier: int) -> str:
+    try:
+        return TIER_TASKS[tier]
+    except KeyError:
+        raise click.UsageError(f"--tier {tier}: there is {', '.join(map(str, sorted(TIER_TASKS)))}") from None
+
+
+@main.command("scaffold-sandbox")
+@_tier
+@click.option("--arm", default="Vanilla", show_default=True)
+@click.option(
+    "--dest", type=click.Path(path_type=Path), required=True, help="Folder to make; it must not hold anything."
+)
+@_variant
+def scaffold_sandbox(tier: int, arm: str, dest: Path, variant: str) -> None:
+    """Write a task's starting workspace to a folder, and its prompts beside it."""
+    from .trials.commands import scaffold_command
+
+    scaffold_command(_tier_task(tier), arm, dest, variant)
+
+
+@main.command("evaluate-sandbox")
+@_tier
+@click.option(
+    "--sandbox",
+    "target",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Folder an agent worked in; treated as hostile.",
+)
+@click.option("--arm", default="Vanilla", show_default=True, help="The arm it was scaffolded with.")
+@click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens the work took, as you declare them.")
+@click.option("--json-out", type=click.Path(path_type=Path, dir_okay=False), default=None)
+@click.option("--min-net", type=click.IntRange(0), default=None, help="Exit with 1 when net is lower.")
+@_variant
+def evaluate_sandbox(tier: int, target: Path, **options: Any) -> None:
+    """Grade a folder that somebody's own agent worked in."""
+    from .trials.commands import grade_workspace_command
+
+    sys.exit(grade_workspace_command(target, task=_tier_task(tier), **options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""All runs of this sandbox: starting them, ending them, and never leaving anybody behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from . import barrier, bpf, kernel, reaper
+from .edits import RuleError, parse_rule
+from .hold import Hold
+from .run import Run
+from .session import Session
+from .spawn import Program, SpawnError, spawn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .edits import Rule
+    from .link import Link
+    from .loop import Loop
+
+LOOK_FOR_TESTS = 0.05
+MAX_OUTPUT = 1 << 40
+
+
+class Place:
+    """Where and as whom runs are started; `no_barrier` says why there is none, `nofile` is the agent's soft limit."""
+
+    def __init__(self, workspace: str, uid: int, gid: int, machine: str, nofile: int, no_barrier: str | None) -> None:
+        self.workspace, self.uid, self.gid = workspace, uid, gid
+        self.machine, self.nofile, self.no_barrier = machine, nofile, no_barrier
+
+
+class Runs:
+    """The live runs by id. Only a run without a cutoff may have others beside it."""
+
+    def __init__(self, loop: Loop, link: Link, place: Place) -> None:
+        self._loop, self._link, self._place = loop, link, place
+        self.live: dict[int, Run] = {}
+        self._queue = kernel.inotify_init()
+        self._survivors = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether paused calls wait for work that is not finished."""
+        return any(run.session is not None and run.session.busy for run in self.live.values())
+
+    def start(self, header: dict[str, Any]) -> None:
+        """Start what a `run` frame asks for; `started` or `failed` follows."""
+        number, place = header["id"], self._place
+        session = None
+        try:
+            program, rule, limit, wall = self._checked(header)
+            if rule:
+                hold = Hold(place.workspace, place.uid, place.gid, rule.counts)
+                session = Session(rule, hold, self._queue, place.workspace, reaper.kill_all)
+            pause = rule is not None and rule.barrier and self._place.no_barrier is None
+            text = bpf.program(self._place.machine, rule.watches_tests) if rule and pause else None
+            child = spawn(program, place.uid, place.gid, place.machine, place.nofile, text)
+        except (SpawnError, RuleError, OSError) as error:
+            if session:
+                session.close()
+            number_of_error = error.number if isinstance(error, SpawnError) else getattr(error, "errno", None)
+            self._link.send("failed", id=number, why=str(error), errno=number_of_error)
+            return
+        run = Run(number, self._loop, self._link, child, limit, session)
+        self.live[number] = run
+        if session:
+            self._attach(run, session, bool(text))
+        self._loop.add(child.status, lambda: self._launched(run))
+        self._loop.at("wall %d" % number, run.began + wall, lambda: self._finish(run, "wall"))
+
+    def input(self, header: dict[str, Any], body: bytes) -> None:
+        """Pass input on to a run's stdin."""
+        run = self.live.get(header["id"])
+        if run and not run.give(body, bool(header.get("eof"))):
+            self._link.send("failed", id=run.id, why="input is not read: more than 16 MiB lie waiting", errno=None)
+
+    def stop(self, header: dict[str, Any]) -> None:
+        """End a run because the host says so."""
+        run = self.live.get(header["id"])
+        if run:
+            self._finish(run, "stopped")
+
+    def stop_all(self) -> None:
+        """End every run, and whoever else of the agent may be alive."""
+        for run in list(self.live.values()):
+            self._finish(run, "stopped")
+        reaper.kill_and_reap_all(self._ended)
+
+    def resume(self) -> None:
+        """What is to be done in every turn of the loop: reading on, and looking on."""
+        for run in list(self.live.values()):
+            run.resume()
+            if run.session and run.session.busy:
+                run.session.release()
+                self._after_look(run)
+
+    def children_ended(self) -> None:
+        """Some child has ended: gather it, and finish the run whose main process it was."""
+        reaper.reap(self._ended)
+        for run in list(self.live.values()):
+            if run.status is not None:
+                self._finish(run, "exited")
+
+    def _checked(self, header: dict[str, Any]) -> tuple[Program, Rule | None, int, float]:
+        if header["id"] in self.live:
+            raise SpawnError("this id is in use")
+        program = Program(header)
+        data = header.get("cutoff")
+        if data is not None and not isinstance(data, dict):
+            raise SpawnError("cutoff is not an object")
+        rule = None if data is None else parse_rule(data)
+        if self.live and (rule or any(run.session for run in self.live.values())):
+            raise SpawnError("a run with a cutoff must be the only one")
+        if rule and rule.watches_tests and self._place.no_barrier:
+            raise RuleError("rule %s needs the barrier: %s" % (rule.name, self._place.no_barrier))
+        limit, wall = header.get("output_limit", 1 << 20), header.get("wall", 60.0)
+        if type(limit) is not int or not 0 <= limit <= MAX_OUTPUT:
+            raise SpawnError("output_limit is not a number of bytes: %r" % (limit,))
+        if isinstance(wall, bool) or not isinstance(wall, (int, float)) or not 0 < wall < 1e9:
+            raise SpawnError("wall is not a number of seconds: %r" % (wall,))
+        return program, rule, limit, float(wall)
+
+    def _attach(self, run: Run, session: Session, barrier_wanted: bool) -> None:
+        session.tell(run.edit, run.test)
+        self._loop.add(session.watch.fd, lambda: self._look(run), urgent=True)
+        if run.child.listener is not None:
+            session.listener = barrier.Listener(run.child.listener, self._place.machine)
+            self._loop.add(run.child.listener, lambda: self._call_arrived(run), urgent=True)
+        elif session.rule.barrier:
+            refused = "the kernel refused the filter" if barrier_wanted else None
+            session.problem = self._place.no_barrier or refused
+        if session.rule.watches_tests:
+            self._look_for_tests(run)
+        if session.rule.name == "seconds":
+            self._loop.at("cutoff %d" % run.id, run.began + session.rule.n, lambda: self._time_is_up(run))
+
+    def _launched(self, run: Run) -> None:
+        """The program runs, or it will not."""
+        if run.started:
+            return
+        self._loop.remove(run.child.status)
+        failure = run.child.outcome()
+        run.started = True
+        if failure is None:
+            session = run.session
+            mode = None
+            if session and session.rule.barrier:
+                mode = "approximate" if session.why_not_exact else "exact"
+            raised = session is not None and session.listener is not None
+            why = session.why_not_exact if session else None
+            self._link.send("started", id=run.id, pid=run.child.pid, barrier=raised, mode=mode, why=why)
+            run.resume()
+            return
+        self._leave(run)
+        run.discard()
+        self._link.send("failed", id=run.id, why=str(failure), errno=failure.number)
+
+    def _look(self, run: Run) -> None:
+        if run.session:
+            run.session.settle()
+            run.session.release()
+            self._after_look(run)
+
+    def _call_arrived(self, run: Run) -> None:
+        session = run.session
+        if session is None or session.listener is None:
+            return
+        if self._loop.hung_up:
+            self._loop.remove(session.listener.fd)  # nobody is left behind the barrier
+            return
+        session.arrived()
+        self._after_look(run)
+
+    def _after_look(self, run: Run) -> None:
+        if run.session and run.session.cut:
+            self._finish(run, "cutoff")
+        elif run.session and run.session.patience:
+            self._loop.at("held %d" % run.id, run.session.patience, lambda: self._look(run))
+
+    def _time_is_up(self, run: Run) -> None:
+        if run.session:
+            run.session.end("time")
+            self._after_look(run)
+
+    def _look_for_tests(self, run: Run) -> None:
+        if run.session is None or run.id not in self.live:
+            return
+        for descriptor in run.session.tests.look():
+            self._loop.add(descriptor, lambda descriptor=descriptor: self._test_ended(run, descriptor))  # type: ignore[misc]
+        self._loop.at("tests %d" % run.id, time.monotonic() + LOOK_FOR_TESTS, lambda: self._look_for_tests(run))
+
+    def _test_ended(self, run: Run, descriptor: int) -> None:
+        self._loop.remove(descriptor)
+        if run.session:
+            run.session.settle()
+            run.session.tests.ended(descriptor)
+            self._after_look(run)
+
+    def _finish(self, run: Run, how: str) -> None:
+        if self.live.get(run.id) is not run:
+            return
+        session = run.session
+        if session and not session.over:
+            session.settle()
+            session.stop()
+        if session and session.cut:
+            how = "cutoff"
+        self._survivors = 0
+        if len(self.live) == 1:
+            reaper.kill_and_reap_all(self._ended)
+        else:
+            reaper.kill_session(run.child.pid, self._ended)
+        run.killed = self._survivors
+        # Only now: a program that waits at the barrier to begin would keep us waiting for its word.
+        self._launched(run)
+        if run.id in self.live:
+            self._leave(run)
+            run.finish(how)
+
+    def _leave(self, run: Run) -> None:
+        del self.live[run.id]
+        for name in ("wall", "cutoff", "tests", "held"):
+            self._loop.cancel("%s %d" % (name, run.id))
+        if run.session:
+            listener = run.session.listener
+            for descriptor in [run.session.watch.fd, *run.session.tests.descriptors]:
+                self._loop.remove(descriptor)
+            if listener:
+                self._loop.remove(listener.fd)
+
+    def _ended(self, pid: int, status: int) -> None:
+        main = next((run for run in self.live.values() if run.child.pid == pid), None)
+        if main:
+            main.status = status
+        elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            self._survivors += 1

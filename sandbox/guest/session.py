@@ -1,0 +1,249 @@
+"""One session under a cutoff rule: what inotify sees, what waits at the barrier, and the moment of the cut.
+
+The order of things is the kernel's. Before a paused call goes on, everything that happened before it has
+been looked at; so nothing that must pass the barrier comes after the edit that ends the session. What
+needs no passing (a write to a file that was opened earlier) is found afterwards and reported as late.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+from .edits import Ledger
+from .hold import PATIENCE, Hold
+from .validation import Tests
+from .watch import Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .barrier import Call, Listener
+    from .edits import Edit, Rule
+
+# How long one look may take before the wire gets its turn, and the last look of all before files count unread.
+SLICE, LAST_LOOK = 0.05, 5.0
+# How long the effect of a call that went on may take to show up in inotify's queue.
+EFFECT = 1.0
+MAX_FLIGHT = 4096
+LOOK_FOR_TESTS = 0.05
+
+
+class Cut:
+    """Why and where the session ended."""
+
+    __slots__ = ("how", "n", "path")
+
+    def __init__(self, how: str, n: int, path: bytes | None) -> None:
+        self.how, self.n, self.path = how, n, path
+
+
+class Session:
+    """Watches one run through an empty inotify queue. `kill` is called the instant the rule fires, before anything else is done."""
+
+    def __init__(self, rule: Rule, hold: Hold, queue: int, root: str, kill: Callable[[], None]) -> None:
+        self.rule, self.hold, self._kill = rule, hold, kill
+        self._on_edit: Callable[[Edit], None] = _nobody
+        self._on_test: Callable[[list[str], int | None, bool], None] = _nobody
+        self.ledger = Ledger()
+        self.cut: Cut | None = None
+        self.over = False
+        self.listener: Listener | None = None
+        self.problem: str | None = None  # why the cutoff is not exact
+        self.tests = Tests(rule, lambda argv: self._on_test(argv, None, False), self._test_finished)
+        self._waiting: deque[Call] = deque()
+        self._held: deque[tuple[Call, bytes, float]] = deque()  # calls that wait for another thread's edit
+        self._flight: dict[int, tuple[Call, float]] = {}  # thread: its last call that went on, when
+        self._unfinished: set[bytes] = set()  # changed, not closed yet
+        self._after: set[bytes] = set()  # anything happened to it after the cut
+        self.watch = Watch(queue, root, self)
+        for path, content in self.watch.start():
+            self.ledger.begin(path, content)
+
+    def tell(self, on_edit: Callable[[Edit], None], on_test: Callable[[list[str], int | None, bool], None]) -> None:
+        """Who is told of edits, and of test commands (argv, exit code, whether it ended)."""
+        self._on_edit, self._on_test = on_edit, on_test
+
+    # What the loop calls.
+
+    def settle(self, seconds: float = SLICE) -> bool:
+        """Look at what has happened; True when all of it is looked at."""
+        return self.watch.pump(time.monotonic() + seconds)
+
+    def arrived(self) -> None:
+        """A call has come to the barrier."""
+        listener = self.listener
+        call = listener.take() if listener else None
+        if call:
+            self._waiting.append(call)
+        self.release()
+
+    def release(self) -> None:
+        """Let the waiting calls go on, if the session does."""
+        while self._waiting and self.settle() and not self.over:
+            call = self._waiting.popleft()
+            self.hold.moved_on(call.tid)
+            if not self._passes(call):
+                return
+            target = self.hold.target(call)
+            if target is None or self.hold.admits(call.tid):
+                self._let(call, target)
+            else:
+                self._held.append((call, target, time.monotonic() + PATIENCE))
+        for _ in range(len(self._held)):
+            if self.over or not self.settle():
+                return
+            call, target, until = self._held.popleft()
+            if self.hold.admits(call.tid) or time.monotonic() >= until:
+                self._let(call, target)
+            else:
+                self._held.append((call, target, until))
+
+    @property
+    def patience(self) -> float | None:
+        """When a held call must be looked at again (monotonic seconds)."""
+        return min((until for _, _, until in self._held), default=None)
+
+    @property
+    def busy(self) -> bool:
+        """Whether calls wait for a look that is not finished."""
+        return bool(self._waiting) and not self.over
+
+    def end(self, how: str) -> None:
+        """Cut now, for a reason that is no edit."""
+        if not self.over:
+            self._cut(Cut(how, self.ledger.edits, None))
+
+    def stop(self) -> None:
+        """The run ends without a cut: what the death of processes finishes from here on is nobody's edit."""
+        self.over = True
+
+    # What the watch calls.
+
+    def counts(self, path: str) -> bool:
+        """Whether a change of this path can be an edit."""
+        return self.rule.counts(path)
+
+    def enters(self, folder: str) -> bool:
+        """Whether anything below a folder of this name can count."""
+        return self.rule.enters(folder)
+
+    def finished(self, path: bytes, how: str) -> None:
+        """A file was closed after writing, or came into place."""
+        if self.over:
+            # Dying closes what was open; that alone changes nothing.
+            if how != "written":
+                self._after.add(path)
+            return
+        self._unfinished.discard(path)
+        self.hold.ends(path)
+        edit = self.ledger.observe(path, self.watch.content(path), how)
+        if edit is None:
+            return
+        if self.rule.fires_on_edit(edit.n):
+            self._cut(Cut(how, edit.n, path))
+        self._on_edit(edit)
+
+    def modified(self, path: bytes) -> None:
+        """Bytes changed in a file that is open, or by truncate(2), which opens and closes nothing."""
+        if self.over:
+            self._after.add(path)
+        elif path not in self._unfinished and self._took_effect("truncate"):
+            self.finished(path, "truncated")
+        else:
+            self._unfinished.add(path)
+
+    def created(self, path: bytes, links: int) -> None:
+        """A name appeared: by a link, which is all there will be to see, or by an open, whose close will follow."""
+        if self.over:
+            self._after.add(path)
+        elif self.listener is None:
+            self.finished(path, "linked") if links > 1 else self._unfinished.add(path)
+        elif (links > 1 or not self._opening()) and self._took_effect("link", "linkat"):
+            self.finished(path, "linked")
+        else:
+            self._unfinished.add(path)
+
+    # The verdict.
+
+    def close(self) -> dict[str, Any]:
+        """When nobody is left: what the session changed, and what came after the cut. Closes everything."""
+        self.over = True
+        if not self.settle(LAST_LOOK):
+            self.problem = self.problem or "more had changed than could be looked at"
+        contents = self.watch.contents(time.monotonic() + LAST_LOOK)
+        unseen = [path for path, now in contents.items() if self.ledger.changed_since_last_edit(path, now)]
+        cut = self.cut
+        late = [path for path in unseen if path in self._after or path not in self._unfinished]
+        if cut and cut.path in self._after and cut.path not in late:
+            late.append(cut.path)
+        if not cut or not self.rule.barrier:
+            late = []  # a moment in time has no afterwards
+        self.tests.close()
+        self.watch.close()
+        if self.listener:
+            self.listener.close()
+        return {
+            "edited": self.ledger.edited(contents),
+            "first_edit": self.ledger.first,
+            "late": sorted(late),
+            "open": sorted(set(unseen) - set(late)),
+        }
+
+    @property
+    def why_not_exact(self) -> str | None:
+        """What keeps this cutoff from being exact, apart from what came late."""
+        if self.watch.overflowed:
+            return "more happened at once than the kernel's queue holds"
+        return self.watch.limited or self.problem
+
+    # Inside.
+
+    def _cut(self, cut: Cut) -> None:
+        self.cut, self.over = cut, True
+        self._kill()
+
+    def _test_finished(self, argv: list[str], code: int | None, edits_before: int) -> None:
+        if self.over:
+            return
+        if self.rule.fires_on_test(edits_before, code):
+            self.end("validation")
+        self._on_test(argv, code, True)
+
+    def _passes(self, call: Call) -> bool:
+        if not self.rule.watches_tests:
+            return True
+        if call.name in ("execve", "execveat"):
+            self.tests.exec_called(call.tid, self.ledger.edits)
+        elif call.name == "exit_group":
+            self.tests.exit_called(call.tid, call.arguments[0])
+        return not self.over
+
+    def _took_effect(self, *names: str) -> bool:
+        """Whether a call of this kind that went on may be what was just seen; it is used up then."""
+        now = time.monotonic()
+        for tid, (call, since) in self._flight.items():
+            if call.name in names and now - since < EFFECT:
+                del self._flight[tid]
+                return True
+        return False
+
+    def _opening(self) -> bool:
+        now = time.monotonic()
+        return any(call.creates and now - since < EFFECT for call, since in self._flight.values())
+
+    def _let(self, call: Call, target: bytes | None) -> None:
+        if target is not None:
+            self.hold.begins(call, target)
+        now = time.monotonic()
+        if len(self._flight) >= MAX_FLIGHT:
+            self._flight = {tid: seen for tid, seen in self._flight.items() if now - seen[1] < EFFECT}
+        self._flight[call.tid] = call, now
+        if self.listener:
+            self.listener.let(call)
+
+
+def _nobody(*_: object) -> None:
+    """Who is told before anybody has asked."""

@@ -1,0 +1,136 @@
+"""A stand-in for the sandboxed subject: our own rendered code, run in this process. Never for an agent's code."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import CodeType, ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from takeover.grader.plain import same
+from takeover.tiers.load import load_task
+from takeover.tiers.task import Task
+
+
+@cache
+def compiled(path: str, source: bytes) -> CodeType:
+    return compile(source, path, "exec", dont_inherit=True)
+
+
+class Rendered(MetaPathFinder, Loader):
+    """Imports modules from a rendered workspace without touching a disk."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        stem = name.replace(".", "/")
+        for file in (f"{stem}/__init__.py", f"{stem}.py"):
+            if file in self.files:
+                return ModuleSpec(name, self, origin=file, is_package=file.endswith("__init__.py"))
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        origin = str(module.__spec__.origin)  # type: ignore[union-attr]
+        exec(compiled(origin, self.files[origin]), module.__dict__)
+
+
+class Answer:
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: object = None, raised: BaseException | None = None) -> None:
+        self.value, self.raised = value, raised
+
+    def __eq__(self, expected: object) -> bool:
+        return self.raised is None and same(self.value, expected)
+
+    def __repr__(self) -> str:
+        return f"<raised {self.raised!r}>" if self.raised else f"<returned {self.value!r}>"
+
+
+class Refusal:
+    def __init__(self, raised: BaseException | None) -> None:
+        self.type = type(raised).__name__ if raised else None
+        self.message = str(raised)
+        self._mro = [f"{base.__module__}.{base.__name__}" for base in type(raised).__mro__] if raised else []
+
+    def is_a(self, name: str) -> bool:
+        return any(full == name or full.endswith(f".{name}") for full in self._mro)
+
+
+class LocalSubject:
+    """The part of `grader.subject.Subject` that the checks of our tasks use."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._finder = Rendered(files)
+
+    def call(self, target: str, *args: object, **kwargs: object) -> Answer:
+        name, _, attribute = target.partition(":")
+        before = set(sys.modules)
+        sys.meta_path.insert(0, self._finder)
+        try:
+            return Answer(getattr(importlib.import_module(name), attribute)(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - whatever our own code raises is what a check asks about
+            return Answer(raised=error)
+        finally:
+            sys.meta_path.remove(self._finder)
+            for module in set(sys.modules) - before:
+                if isinstance(getattr(sys.modules[module], "__loader__", None), Rendered):
+                    del sys.modules[module]
+
+    def error(self, target: str, *args: object, **kwargs: object) -> Refusal:
+        return Refusal(self.call(target, *args, **kwargs).raised)
+
+    def steps(self) -> LocalSubject:
+        return self
+
+
+@cache
+def functions(checks: Path) -> Mapping[str, Callable[..., None]]:
+    found: dict[str, Callable[..., None]] = {}
+    for path in sorted(checks.glob("test_*.py")):
+        spec = importlib.util.spec_from_file_location(f"checks_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+        spec.loader.exec_module(module)  # type: ignore[union-attr]
+        found |= {n.split("_")[1]: f for n, f in vars(module).items() if n.startswith("test_")}
+    return found
+
+
+def run_checks(task: Task, files: Mapping[str, bytes], ids: tuple[str, ...] | None = None) -> dict[str, str]:
+    """For each check that fails, why."""
+    available: dict[str, Any] = {"subject": LocalSubject(files), "p": SimpleNamespace(**task.parameters)}
+    failed = {}
+    for check in ids or task.check_ids:
+        function = functions(task.checks_dir)[check]
+        try:
+            function(**{name: available[name] for name in inspect.signature(function).parameters})
+        except AssertionError as error:
+            failed[check] = f"line {error.__traceback__.tb_next.tb_lineno}: {error}"  # type: ignore[union-attr]
+    return failed
+
+
+SEEDS = ("0", *(f"seed-{number}" for number in range(20)))
+
+
+@pytest.fixture(name="checked", scope="session")
+def _checked() -> Callable[..., dict[str, str]]:
+    return run_checks
+
+
+@pytest.fixture(name="fintech", scope="session")
+def _fintech() -> Task:
+    return load_task("tier2_fintech")
+
+
+@pytest.fixture(name="variants", scope="session")
+def _variants() -> list[Task]:
+    return [load_task("tier2_fintech", seed) for seed in SEEDS]

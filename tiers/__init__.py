@@ -1,0 +1,1 @@
+"""Tasks and the arms they are tried in."""

@@ -1,0 +1,74 @@
+"""What the scripted agents bring along: how to program the task, never what was asked for.
+
+A skill pack holds the templates of the workspace, of the requirements and of the notes, and the wording of choices.
+It holds no value of any parameter: those a scripted agent has to read in a prompt or in notes, as any agent must.
+Only the oracle gets the solution pack, which holds the values.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from .cheats import CHEATS
+from .task import Task
+
+SCRIPTED = Path(__file__).parents[1] / "images" / "agents" / "scripted"
+SHARED = (Path(__file__).parent / "template.py", Path(__file__).parent / "cheats.py")
+HOME = "/takeover-home"
+
+HONEST_ROLES = {
+    "oracle": "knows the reference solution",
+    "nop": "does nothing",
+    "note-taker": "session 1 writes the requirements into state.md where the arm has one, later sessions read them",
+    "amnesiac": "takes no notes; later sessions know only the working tree",
+    "diligent": "takes notes in every arm, in a file of its own where the arm has none",
+    "first-only": "meets the first requirement and stops",
+    "liar": "edits nothing and claims to be done",
+}
+SCRIPTED_ROLES = frozenset({*HONEST_ROLES, *CHEATS})
+
+
+def skill_pack(task: Task) -> bytes:
+    """JSON: templates, and for each requirement how a prompt states it, how notes do, and the files it touches."""
+    pack = {
+        "task": task.id,
+        "marks": list(task.marks),
+        "packages": list(task.guarded),
+        "parameters": task.specs,
+        "requirements": {
+            name: {
+                "prompt": task.requirement_template(name),
+                "note": task.files.notes[name],
+                "files": list(task.files_of(name)),
+            }
+            for name in task.requirements
+        },
+        "templates": dict(task.files.workspace),
+    }
+    return _json(pack)
+
+
+def solution_pack(task: Task) -> bytes:
+    """JSON: the values of every parameter. For the oracle alone."""
+    return _json({"values": dict(task.parameters)})
+
+
+def scripted_home(task: Task, role: str) -> dict[str, bytes]:
+    """The files of a scripted agent under its HOME."""
+    if role not in SCRIPTED_ROLES:
+        raise ValueError(f"no scripted role {role}")
+    files = {f"agent/{path.name}": path.read_bytes() for path in (*sorted(SCRIPTED.glob("*.py")), *SHARED)}
+    files["agent/skill_pack.json"] = skill_pack(task)
+    if role == "oracle":
+        files["agent/solution_pack.json"] = solution_pack(task)
+    return files
+
+
+def scripted_command(role: str) -> tuple[str, ...]:
+    """The command of a scripted agent in its container."""
+    return ("python3", f"{HOME}/agent/agent.py", role)
+
+
+def _json(data: object) -> bytes:
+    return json.dumps(data, ensure_ascii=True, sort_keys=True, indent=1).encode("ascii")

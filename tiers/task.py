@@ -1,0 +1,213 @@
+"""A task folder, loaded and checked: what a workspace starts as, what is asked, what is graded."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..sandbox.limits import Limits
+from ..sandbox.workspace import CommitSpec
+from .boundaries import Boundary, Wiring
+from .template import names, render, sections, strings
+from .variants import Parameter, Value
+
+if TYPE_CHECKING:
+    from .template import Specs
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStep:
+    """A session of the script. `cutoff` and `armed` are what sandbox.cutoff.parse reads."""
+
+    number: int
+    prompt: str
+    cutoff: str
+    armed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PoisonStep:
+    """Something planted between two sessions, by the name of its kind."""
+
+    name: str
+
+
+Step = SessionStep | PoisonStep
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryItem:
+    """One commit of a task's history as its task.yaml describes it."""
+
+    author: str
+    email: str
+    date: datetime
+    message: str
+    adds: tuple[str, ...]
+    turns_on: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TaskFiles:
+    """The texts of a task folder, as templates.
+
+    task.yaml                 what `schema.TaskForm` says
+    workspace/**              what the agent gets; with every requirement done, the reference solution
+    workspace/wiring.yaml     the module boundaries
+    prompts/<name>.md         one for each session of the script
+    prompts/notes.md          one line for each requirement: notes as a careful agent would take them
+    checks/test_*.py          the hidden checks; never rendered, never shown to an agent
+    """
+
+    root: Path
+    workspace: Mapping[str, str]
+    prompts: Mapping[str, str]
+    notes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One variant of a task. Everything that depends on the variant is rendered from the same templates."""
+
+    id: str
+    tier: int
+    title: str
+    variant: str
+    parameters: Mapping[str, Value]
+    definitions: Mapping[str, Parameter]
+    steps: tuple[Step, ...]
+    grade: tuple[str, ...]
+    requirements: tuple[str, ...]
+    baseline: tuple[str, ...]
+    protected: tuple[str, ...]
+    wiring: Wiring
+    budget_tokens: int
+    budget_reason: str
+    limits: Limits
+    marks: tuple[str, ...]
+    commits: tuple[HistoryItem, ...]
+    files: TaskFiles
+    sha256: str
+
+    @property
+    def guarded(self) -> tuple[str, ...]:
+        """The packages that hidden checks import and boundaries bind."""
+        return self.wiring.packages
+
+    @property
+    def boundaries(self) -> tuple[Boundary, ...]:
+        """Which package may not import which."""
+        return self.wiring.boundaries
+
+    @property
+    def checks_dir(self) -> Path:
+        """The folder of the hidden checks."""
+        return self.files.root / "checks"
+
+    @property
+    def check_ids(self) -> tuple[str, ...]:
+        """The complete set of hidden checks: requirements first."""
+        return self.requirements + self.baseline
+
+    @cached_property
+    def specs(self) -> Specs:
+        """What templates need to know of the parameters; holds no value."""
+        return {name: parameter.spec for name, parameter in self.definitions.items()}
+
+    @cached_property
+    def history(self) -> tuple[CommitSpec, ...]:
+        """The commits that lead to the baseline."""
+        return tuple(_history(self))
+
+    def workspace_files(self, done: frozenset[str] | set[str] = frozenset()) -> dict[str, bytes]:
+        """The workspace with these requirements met: none is the baseline, all is the reference solution."""
+        if unknown := sorted(set(done) - set(self.requirements)):
+            raise ValueError(f"{self.id} has no requirement {unknown[0]}")
+        return render_workspace(self, done, frozenset(self.marks))
+
+    def prompt(self, name: str) -> str:
+        """A prompt by the name of its file."""
+        return render(self.files.prompts[name], strings(self.specs, self.parameters), {}, f"prompts/{name}")
+
+    def requirement_template(self, requirement: str) -> str:
+        """The section of the prompt that states a requirement, as a template."""
+        for text in self.files.prompts.values():
+            if requirement in (found := sections(text)):
+                return found[requirement]
+        raise ValueError(f"{self.id} has no requirement {requirement}")
+
+    def parameters_of(self, requirement: str) -> tuple[str, ...]:
+        """The parameters that a requirement states, in the order in which it does."""
+        text = self.requirement_template(requirement)
+        return tuple(sorted(names(text)[0], key=lambda name: re.search(rf"<<{name}\b", text).start()))  # type: ignore[union-attr]
+
+    def files_of(self, requirement: str) -> tuple[str, ...]:
+        """The files whose text depends on a requirement."""
+        return tuple(path for path, text in self.files.workspace.items() if requirement in names(text)[1])
+
+    def with_parameters(self, **values: Value) -> Task:
+        """The same variant with some values replaced, whatever their ranges: for mutants and experiments."""
+        if unknown := sorted(set(values) - set(self.parameters)):
+            raise ValueError(f"{self.id} has no parameter {unknown[0]}")
+        return replace(self, parameters={**self.parameters, **values})
+
+
+def render_workspace(task: Task, done: frozenset[str] | set[str], marks: frozenset[str]) -> dict[str, bytes]:
+    """The workspace at some point of its history or of the work on it.
+
+    A file whose conditions leave nothing but blank lines does not exist at that point.
+    """
+    values = strings(task.specs, task.parameters)
+    flags = {name: name in done for name in task.requirements} | {name: name in marks for name in task.marks}
+    found = {}
+    for path, template in task.files.workspace.items():
+        text = render(template, values, flags, f"workspace/{path}")
+        if text.strip() or not names(template)[1]:
+            found[path] = text.encode("utf-8")
+    return found
+
+
+def folder_sha256(root: Path, variant: str) -> str:
+    """What identifies a task: the bytes of every file of its folder, and the variant."""
+    digest = hashlib.sha256(f"variant {variant}\n".encode())
+    for path in sorted(folder_files(root), key=lambda one: one.relative_to(root).as_posix()):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{content} {path.relative_to(root).as_posix()}\n".encode())
+    return digest.hexdigest()
+
+
+def folder_files(root: Path) -> list[Path]:
+    """Every file of a task folder but what Python leaves behind."""
+    return [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+
+
+def matches(path: str, globs: tuple[str, ...]) -> bool:
+    """Whether a path fits one of the globs; `*` does not cross a `/`."""
+    parts = path.split("/")
+    for glob in globs:
+        wanted = glob.split("/")
+        if len(wanted) == len(parts) and all(fnmatchcase(a, b) for a, b in zip(parts, wanted, strict=True)):
+            return True
+    return False
+
+
+def _history(task: Task) -> list[CommitSpec]:
+    marks: frozenset[str] = frozenset()
+    globs: tuple[str, ...] = ()
+    before: dict[str, bytes] = {}
+    commits = []
+    for item in task.commits:
+        marks |= set(item.turns_on)
+        globs += item.adds
+        after = {path: text for path, text in render_workspace(task, set(), marks).items() if matches(path, globs)}
+        changed = {path: text for path, text in after.items() if before.get(path) != text}
+        commits.append(CommitSpec(item.message, item.author, item.email, item.date.isoformat(), changed))
+        before = after
+    return commits

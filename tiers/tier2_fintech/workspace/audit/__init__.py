@@ -1,0 +1,1 @@
+"""What happened, by whom, and proof that nobody changed it afterwards."""

@@ -1,0 +1,1 @@
+"""What customers owe: plans, proration, tax, invoices."""

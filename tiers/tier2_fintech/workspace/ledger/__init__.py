@@ -1,0 +1,1 @@
+"""Double-entry bookkeeping: accounts, postings, periods. The bottom of the house."""

@@ -1,0 +1,1 @@
+"""What customers are told, and how."""

@@ -1,0 +1,1 @@
+"""What happened, and for how long it is remembered. Knows nothing of the other packages."""

@@ -1,0 +1,1 @@
+"""From the truck to the shelf: notices, receiving, docks, putaway."""

@@ -1,0 +1,1 @@
+"""What lies where: locations, stock, lots, counting, replenishment."""

@@ -1,0 +1,1 @@
+"""Into the box: cartons, weighing, labels."""

@@ -1,0 +1,1 @@
+"""Fetching goods from the shelves: picks, waves, batches, walking, shorts."""

@@ -1,0 +1,1 @@
+"""Back again: whether goods may return, and what becomes of them."""

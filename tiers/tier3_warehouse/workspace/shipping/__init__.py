@@ -1,0 +1,1 @@
+"""Out of the house: freight weight, carriers, departures, manifests."""

@@ -1,0 +1,1 @@
+"""Plan, walk and record trials."""

@@ -1,0 +1,43 @@
+"""Run trials side by side on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Protocol, TypeVar
+
+Spec = TypeVar("Spec")
+Result = TypeVar("Result")
+
+
+class Executor(Protocol):
+    """Yields results as they come; order is not promised, completeness is."""
+
+    def run(self, specs: Iterable[Spec], work: Callable[[Spec], Result]) -> Iterator[Result]: ...
+
+
+class LocalExecutor:
+    """Threads: a trial waits for its containers most of the time.
+
+    `abort` is called once when the caller stops listening (an interrupt), so that
+    sessions under way lose their containers instead of running to their end.
+    """
+
+    def __init__(self, parallel: int, abort: Callable[[], object]) -> None:
+        self._parallel = parallel
+        self._abort = abort
+
+    def run(self, specs: Iterable[Spec], work: Callable[[Spec], Result]) -> Iterator[Result]:
+        pool = ThreadPoolExecutor(max_workers=self._parallel, thread_name_prefix="trial")
+        pending: set[Future[Result]] = {pool.submit(work, spec) for spec in specs}
+        try:
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            self._abort()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

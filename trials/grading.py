@@ -1,0 +1,127 @@
+"""Give the grader what it asks for: the bytes of a workspace, and a worker in a fresh sandbox to question."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .. import __version__
+from ..grader.answers import Channel, SubjectGone
+from ..grader.grade import Trial, Workspace, grade, readable_sources
+from ..grader.sanitize import sanitized
+from ..grader.scorecard import Failure, Provenance, Scorecard, Session, Tokens
+from ..grader.worker import ENVIRONMENT, RestartingChannel, command
+from ..sandbox.engine import Engine
+from ..sandbox.errors import FailureClass
+from ..sandbox.guest_bundle import guest_sha256
+from ..sandbox.images import SANDBOX
+from ..sandbox.limits import MIB, Limits
+from ..sandbox.sandbox import WORKSPACE, Process, ProcessGone, Sandbox
+from ..sandbox.snapshot import Snapshot
+from ..sandbox.store import SnapshotStore
+from ..sandbox.tree import Manifest
+from ..tiers.arms import Arm
+from ..tiers.task import Task
+from .failures import FAILURES
+
+# The sandbox in which questions are answered: small, since the code under test needs little.
+SUBJECT_LIMITS = Limits(memory=1024 * MIB, pids=128, wall=1200.0, tmp=64 * MIB, home=16 * MIB)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Whose workspace is graded."""
+
+    task: Task
+    arm: Arm
+    agent: str
+    repetition: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Grader:
+    """Grades workspaces of a snapshot store with sandboxes of an engine."""
+
+    engine: Engine
+    store: SnapshotStore
+    labels: Mapping[str, str]
+
+    def grade(
+        self,
+        cell: Cell,
+        start: Manifest,
+        final: Snapshot,
+        *,
+        tokens: int | None,
+        sessions: Sequence[Session] = (),
+        agent_image: str | None = None,
+        start_sha256: str | None = None,
+    ) -> Scorecard:
+        """The scorecard of a workspace; a MachineryError if there is no verdict."""
+        wanted = readable_sources(final.manifest)
+        sources = self.store.read_files(final.sha256, lambda item: item.path in wanted, limit=1 << 31)
+        return grade(
+            cell.task,
+            Trial(arm=cell.arm.name, agent=cell.agent, repetition=cell.repetition),
+            start,
+            Workspace(final.manifest, sources, [(one.path, one.reason) for one in final.omitted]),
+            lambda: self._questions(final),
+            tokens=Tokens() if tokens is None else Tokens(total=tokens, provenance="declared"),
+            sessions=sessions,
+            provenance=provenance(cell, agent_image=agent_image, start_sha256=start_sha256),
+        )
+
+    @contextlib.contextmanager
+    def _questions(self, final: Snapshot) -> Iterator[Channel]:
+        """A channel to workers over a fresh sandbox that holds the workspace without what must not be run."""
+        with self.engine.open(SANDBOX, limits=SUBJECT_LIMITS, labels=self.labels) as sandbox:
+            sandbox.load(sanitized(self.store.open(final.sha256)))
+            with RestartingChannel(lambda: _worker(sandbox)) as channel:
+                yield channel
+
+
+@contextlib.contextmanager
+def _worker(sandbox: Sandbox) -> Iterator[Channel]:
+    # Started in "/": Python puts the working directory on its path before the worker can take it off.
+    with sandbox.open_process(command(WORKSPACE), env=ENVIRONMENT, cwd="/", wall=SUBJECT_LIMITS.wall) as process:
+        yield _ProcessChannel(process)
+
+
+@dataclass(frozen=True, slots=True)
+class _ProcessChannel:
+    process: Process
+
+    def ask(self, request: bytes, timeout: float) -> bytes:
+        try:
+            return self.process.ask(request, timeout)
+        except ProcessGone as gone:
+            raise SubjectGone("timeout" if gone.timed_out else "died", str(gone)) from gone
+
+
+def provenance(cell: Cell, *, agent_image: str | None, start_sha256: str | None) -> Provenance:
+    """What made a verdict."""
+    return Provenance(
+        toolkit=__version__,
+        task_sha256=cell.task.sha256,
+        agent_image=agent_image,
+        guest_sha256=guest_sha256(),
+        arm_sha256=cell.arm.sha256,
+        start_snapshot=start_sha256,
+    )
+
+
+def failed(cell: Cell, kind: FailureClass, message: str, sessions: Sequence[Session] = ()) -> Scorecard:
+    """The scorecard of a trial without a verdict, and the reason; the table says on whose side it lies."""
+    side = FAILURES[kind].side
+    return Scorecard(
+        task=cell.task.id,
+        variant=int(cell.task.variant) if cell.task.variant.isdecimal() else cell.task.variant,
+        arm=cell.arm.name,
+        agent=cell.agent,
+        repetition=cell.repetition,
+        outcome="agent_failure" if side == "agent" else "machinery_failure",
+        failure=Failure(kind=kind.value, side=side, message=message[:2000]),
+        sessions=list(sessions),
+        provenance=provenance(cell, agent_image=None, start_sha256=None),
+    )

@@ -1,0 +1,64 @@
+"""What a person sees while a run goes on: a bar on a terminal, a line a trial elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from .trial import Outcome
+
+
+class ConsoleProgress:
+    """Progress of a run on standard error, so that standard output holds the results alone."""
+
+    def __init__(self, console: Console, planned: int) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("trials", total=planned)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def note(self, text: str) -> None:
+        """Something that a person should know."""
+        self._console.print(escape(text), highlight=False)
+
+    def kept(self, count: int) -> None:
+        """How many trials the folder held already."""
+        self._bar.update(self._task, completed=count)
+        if count:
+            self.note(f"{count} trials are recorded already and kept")
+
+    def finished(self, outcome: Outcome) -> None:
+        """One trial is over."""
+        self._bar.advance(self._task)
+        self.note(f"{outcome.name}: {verdict(outcome)} ({outcome.seconds:.1f} s)")
+
+
+def verdict(outcome: Outcome) -> str:
+    """The outcome of a trial in a few words."""
+    card = outcome.scorecard
+    if card.failure is not None:
+        return f"{card.outcome.replace('_', ' ')}: {card.failure.message}"
+    if card.retention is None:
+        return card.outcome
+    raw = card.retention.raw
+    return f"raw {raw.passed}/{raw.total}, net {card.retention.net}/{raw.total}"

@@ -1,0 +1,100 @@
+"""Carry out a plan in a run's folder: freeze, claim, run, record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..grader.scorecard import Scorecard, parse_scorecard
+from ..sandbox.engine import Engine
+from ..sandbox.errors import InputError
+from ..sandbox.guest_bundle import guest_sha256
+from ..sandbox.store import SnapshotStore
+from .executor import LocalExecutor
+from .plan import Plan, TrialSpec, differences
+from .record import RunPaths, locked, read_json, write_bytes, write_json
+from .signing import Signer
+from .trial import Outcome, TrialContext, run_trial
+
+
+class Progress(Protocol):
+    """What a person sees while a run goes on."""
+
+    def note(self, text: str) -> None: ...
+
+    def kept(self, count: int) -> None: ...
+
+    def finished(self, outcome: Outcome) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """All trials of a run in the order of the plan; a trial without a scorecard is pending."""
+
+    paths: RunPaths
+    planned: tuple[str, ...]
+    scorecards: dict[str, Scorecard]
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        return tuple(name for name in self.planned if name not in self.scorecards)
+
+
+def execute(
+    plan: Plan, *, engine: Engine, paths: RunPaths, signer: Signer, resume: bool, parallel: int, progress: Progress
+) -> RunResult:
+    """Run what the folder does not hold yet; InputError if the folder holds another run."""
+    run_id = paths.root.name
+    with locked(paths):
+        for orphan in engine.sweep():
+            progress.note(f"removed container {orphan[:12]} left by a run that is gone")
+        _freeze(plan, engine, paths, resume)
+        write_bytes(paths.public_key, signer.public_pem)
+        scorecards = recorded(paths, [spec.name for spec in plan.trials])
+        progress.kept(len(scorecards))
+        context = TrialContext(
+            engine=engine,
+            store=SnapshotStore(paths.snapshots),
+            settings=plan.settings,
+            signer=signer,
+            run_id=run_id,
+            trials=paths.trials,
+        )
+        todo = [spec for spec in plan.trials if spec.name not in scorecards]
+        executor = LocalExecutor(parallel, abort=lambda: engine.sweep(run=run_id))
+        for outcome in _run(executor, todo, context):
+            scorecards[outcome.name] = outcome.scorecard
+            progress.finished(outcome)
+    return RunResult(paths=paths, planned=tuple(spec.name for spec in plan.trials), scorecards=scorecards)
+
+
+def _run(executor: LocalExecutor, todo: list[TrialSpec], context: TrialContext) -> Iterator[Outcome]:
+    return executor.run(todo, lambda spec: run_trial(context, spec))
+
+
+def _freeze(plan: Plan, engine: Engine, paths: RunPaths, resume: bool) -> None:
+    images = {name: engine.image(name).id for name in sorted({"sandbox", *(t.agent.image for t in plan.trials)})}
+    identity = plan.identity(images, guest_sha256())
+    if not paths.identity.exists():
+        write_json(paths.identity, identity)
+        return
+    if not resume:
+        raise InputError(
+            f"{paths.root}: this run exists", hint="Add --resume to go on with it, or name another --run-id."
+        )
+    if changed := differences(read_json(paths.identity), identity):
+        raise InputError(
+            f"{paths.identity}: the run was frozen with other {', '.join(changed)}",
+            hint="A changed source, setting or image needs a new --run-id.",
+        )
+
+
+def recorded(paths: RunPaths, names: list[str]) -> dict[str, Scorecard]:
+    """The scorecards that a run's folder holds already."""
+    found = {}
+    for name in names:
+        file = paths.trial(name).scorecard
+        if file.is_file():
+            found[name] = parse_scorecard(file.read_bytes(), str(file))
+    return found

@@ -1,0 +1,75 @@
+"""How a session ended, as meta.json keeps it and as the scorecard repeats it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..grader.scorecard import Cutoff, Session
+from ..grader.text import path_text
+from ..sandbox.errors import InputError
+from ..sandbox.session import SessionResult
+from ..sandbox.snapshot import Snapshot
+from .record import StepPaths, read_json, write_json
+
+
+class SessionMeta(BaseModel):
+    """
+    meta.json of a session: `session` goes into the scorecard as it stands, `start` and `image` are its ends,
+    `guest` says what PID 1 found in the container.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    start: str
+    image: str
+    guest: dict[str, Any]
+    session: Session
+
+
+def describe(result: SessionResult, start: Snapshot) -> SessionMeta:
+    """The record of a session that has ended."""
+    run = result.run
+    cutoff = None
+    if run.cutoff is not None:
+        cutoff = Cutoff(
+            rule=run.cutoff.rule if run.cutoff.n is None else f"{run.cutoff.rule}:{run.cutoff.n}",
+            exact=run.cutoff.exact,
+            path=None if run.cutoff.path is None else path_text(run.cutoff.path),
+            how=run.cutoff.how,
+            late=[path_text(path) for path in run.cutoff.late],
+        )
+    session = Session(
+        exit=run.how,
+        code=run.code,
+        signal=run.signal,
+        oom=run.oom,
+        output_truncated=run.truncated,
+        cutoff=cutoff,
+        snapshot=f"sha256:{result.snapshot.sha256}",
+        complete=result.snapshot.complete,
+        omitted=[f"{path_text(item.path)}: {item.reason}" for item in result.snapshot.omitted],
+        edited=[path_text(path) for path in run.edited],
+        carried=list(result.carried),
+        scrubbed=[f"{path_text(item.what)}: {item.why}" for item in result.scrubbed],
+    )
+    return SessionMeta(
+        start=f"sha256:{start.sha256}", image=result.image.id, guest=asdict(result.guest), session=session
+    )
+
+
+def write_meta(paths: StepPaths, meta: SessionMeta) -> None:
+    """Keep the record of a session."""
+    write_json(paths.meta, meta.model_dump(mode="json"))
+
+
+def read_meta(paths: StepPaths) -> SessionMeta:
+    """A session's record; InputError if it is not one."""
+    data = read_json(paths.meta)
+    try:
+        return SessionMeta.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise InputError(f"{paths.meta}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
