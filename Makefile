@@ -9,6 +9,7 @@ MAKEFLAGS += --no-print-directory
 MAIN_JOB ?= demo
 ARGS ?=
 VENV := .venv
+AGENT_IMAGES := $(patsubst images/agents/%/Dockerfile,%,$(wildcard images/agents/*/Dockerfile))
 # The engine that was found, for the commands that talk to it.
 WITH_ENGINE := set -a; source $(VENV)/engine.env; set +a;
 
@@ -28,13 +29,13 @@ venv-dev:
 .PHONY: grade
 grade: venv ## Run the main job in containers (or `takeover ARGS`)
 	@images/engine.sh
-	@images/build.sh sandbox
+	@images/build.sh sandbox $(filter $(AGENT_IMAGES),$(ARGS))
 	@$(WITH_ENGINE) exec $(VENV)/bin/takeover $(if $(ARGS),$(ARGS),$(MAIN_JOB))
 
 .PHONY: test
 test: venv-dev ## Run the whole test suite (or `pytest ARGS`)
 	@images/engine.sh
-	@images/build.sh sandbox mini-swe-agent
+	@images/build.sh sandbox $(AGENT_IMAGES)
 	@$(WITH_ENGINE) TAKEOVER_REQUIRE_ENGINE=1 exec $(VENV)/bin/python -m pytest $(ARGS)
 
 .PHONY: check
@@ -64,7 +65,7 @@ doctor: venv ## Check that the engine can hold a sandbox
 .PHONY: images
 images: venv ## Build every image: sandbox, agents, and that of `docker compose run --rm grade`
 	@images/engine.sh
-	@images/build.sh sandbox mini-swe-agent grade
+	@images/build.sh sandbox $(AGENT_IMAGES) grade
 
 .PHONY: lock
 lock: venv-dev ## Pin the newest dependencies that pyproject.toml allows

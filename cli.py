@@ -198,12 +198,14 @@ def tasks_command(task: str | None, variant: str) -> None:
 
 
 @main.command()
+@click.argument("checks", nargs=-1)
 @click.option("--image", default="sandbox", show_default=True, help="Image to try.")
-def doctor(image: str) -> None:
-    """Try everything the sandbox promises on the engine in use."""
+@click.option("--list", "listing", is_flag=True, help="Say what is checked and do nothing.")
+def doctor(checks: tuple[str, ...], image: str, listing: bool) -> None:
+    """Try everything the sandbox promises on the engine in use, or only CHECKS (a name, or a group)."""
     from .trials.commands import doctor_command
 
-    sys.exit(doctor_command(image))
+    sys.exit(doctor_command(image, checks, listing=listing))
 
 
 @main.command()

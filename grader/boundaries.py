@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..sandbox.tree import Manifest
 from ..tiers.boundaries import Boundary
-from .modules import Module, Modules, Unread, read_sources
+from .modules import Facts, Module, Modules, TooTangled, Unread, read_sources
 
 MAX_SOURCE = 4 << 20
 MAX_TOTAL = 128 << 20
@@ -60,7 +60,7 @@ def check_boundaries(
     for rule in boundaries:
         forbidden.setdefault(rule.package, set()).update(rule.may_not_import)
     texts, links = _linked(manifest, sources)
-    facts, unread = read_sources(texts)
+    facts, unread = _read(texts, frozenset(forbidden))
     modules = Modules(facts)
     found = set(_links(links, forbidden))
     listed = frozenset(packages)
@@ -68,13 +68,26 @@ def check_boundaries(
     for module in modules.by_name.values():
         package = module.name.partition(".")[0]
         if package in forbidden:
-            found |= set(_imports(modules, module, package, forbidden[package], listed))
+            try:
+                found |= set(_imports(modules, module, package, forbidden[package], listed))
+            except TooTangled:
+                found.add(Violation(module.path, 0, package, "unknown", "names lead through too many modules"))
     found |= set(_observed(modules, observed, forbidden, {(v.path, v.imports.partition(".")[0]) for v in found}))
     missing = [p for p in manifest if is_source(p) and manifest[p].kind == "f" and p not in sources]
     unread += [Unread(path, "too large to be read", True) for path in missing]
     dynamic = {(module.path, *row) for module in modules.by_name.values() for row in module.facts.dynamic}
     guarded = {row for row in dynamic if row[0].partition("/")[0].removesuffix(".py") in forbidden}
     return BoundaryReport(tuple(sorted(found)), tuple(sorted(guarded)), tuple(sorted(unread, key=lambda u: u.path)))
+
+
+def _read(texts: Mapping[str, bytes], bound: frozenset[str]) -> tuple[dict[str, Facts], list[Unread]]:
+    """The facts of all sources; those of the bound packages are tried again, lest others wore the reader out."""
+    facts, unread = read_sources(texts)
+    again = {u.path for u in unread if u.died and u.path.partition("/")[0].removesuffix(".py") in bound}
+    if not again:
+        return facts, unread
+    more, still = read_sources({path: texts[path] for path in sorted(again)})
+    return {**facts, **more}, [u for u in unread if u.path not in again] + still
 
 
 def _imports(
@@ -121,6 +134,7 @@ def _helpers(modules: Modules, names: Iterable[str], packages: frozenset[str]) -
     found: dict[str, Module] = {}
     todo = list(names)
     while todo:
+        modules.spend()
         name = todo.pop()
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
@@ -163,7 +177,10 @@ def _observed(
     """What ran and reached across a boundary, where the sources did not already show it."""
     for importer, imported in sorted(pairs):
         package = importer.partition(".")[0]
-        reached = _reached(modules, imported, forbidden.get(package, set()))
+        try:
+            reached = _reached(modules, imported, forbidden.get(package, set()))
+        except TooTangled:
+            continue  # a name of a forbidden package itself is never followed, and so never lost here
         if reached is None:
             continue
         module = modules.by_name.get(importer)

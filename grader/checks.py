@@ -8,12 +8,14 @@ whatever the agent's code does is a failed check.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import multiprocessing
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
@@ -30,6 +32,8 @@ CHECK_SECONDS = 60.0
 TOTAL_SECONDS = 600.0
 # After the subject's time is used up every question fails at once; this is for the checks to say so.
 GRACE_SECONDS = 30.0
+# multiprocessing looks at every child of the process whenever one is started, also at one that is being closed.
+_CHILDREN = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -76,14 +80,16 @@ def run_checks(
     ours, theirs = _context().Pipe()
     arguments = (theirs, str(folder), dict(parameters), _cache())
     child = _context().Process(target=checkrun.run, args=arguments, daemon=True)
-    child.start()
+    with _CHILDREN:
+        child.start()
     theirs.close()
     try:
         seen = _Conversation(ours, channel, check_seconds, total_seconds).hold()
     finally:
-        child.kill()
-        child.join()
-        child.close()
+        with _CHILDREN:
+            child.kill()
+            child.join()
+            child.close()
         ours.close()
     return _verdicts(seen, ids)
 
@@ -105,10 +111,8 @@ class _Conversation:
             left = self._end + GRACE_SECONDS - time.monotonic()
             if not self._connection.poll(max(0.0, left)):
                 raise ChecksBroken("the hidden checks did not end in time")
-            try:
+            with _unbroken():
                 message = json.loads(self._connection.recv_bytes())
-            except (EOFError, OSError) as error:
-                raise ChecksBroken("the process of the hidden checks ended early") from error
             self._take(message)
         return self._seen
 
@@ -140,7 +144,17 @@ class _Conversation:
             answer = {"line": self._channel.ask(request, timeout).decode("latin-1")}
         except SubjectGone as gone:
             answer = {"how": gone.how, "detail": one_line(str(gone))}
-        self._connection.send_bytes(json.dumps(answer, ensure_ascii=True).encode("ascii"))
+        with _unbroken():
+            self._connection.send_bytes(json.dumps(answer, ensure_ascii=True).encode("ascii"))
+
+
+@contextlib.contextmanager
+def _unbroken() -> Iterator[None]:
+    """Around what fails when the child is gone."""
+    try:
+        yield
+    except (EOFError, OSError) as error:
+        raise ChecksBroken("the process of the hidden checks ended early") from error
 
 
 def _verdicts(seen: _Seen, ids: Sequence[str]) -> CheckRun:

@@ -144,6 +144,6 @@ def _with_unread(channel: Channel, bound: frozenset[str], report: BoundaryReport
     for one in report.unparsable[:MAX_UNREAD]:
         name = module_name(one.path)
         package = (name or "").partition(".")[0]
-        if name and package in bound and subject.import_module(name) == None:  # noqa: E711 an observed None
+        if name and package in bound and subject.import_module(name) == None:
             found.add(Violation(one.path, 0, package, "unknown", f"runs, but cannot be read ({one.reason})"))
     return replace(report, violations=tuple(sorted(found)))

@@ -13,7 +13,12 @@ from .text import one_line
 
 _TASK = Path(__file__).with_name("parsing.py")
 _LIMITS = ChildLimits(cpu_seconds=5.0, memory=1 << 30, output=64 << 20)
-MAX_HOPS = 20
+MAX_HOPS = 200
+MAX_STEPS = 300_000
+
+
+class TooTangled(Exception):
+    """Names lead through more modules than anybody would write in good faith."""
 
 
 class Facts(BaseModel):
@@ -89,6 +94,13 @@ class Modules:
         self._packages = {name.rpartition(".")[0] for name in self.by_name} | set(self.by_name)
         self._bindings: dict[str, dict[str, str]] = {}
         self._stars: dict[str, list[str]] = {}
+        self._steps = MAX_STEPS
+
+    def spend(self) -> None:
+        """Counts one step of following names; TooTangled when all that are granted are used up."""
+        self._steps -= 1
+        if self._steps < 0:
+            raise TooTangled
 
     def absolute(self, module: Module, level: int, name: str) -> str:
         """The full name of what an import statement in a module names."""
@@ -99,7 +111,7 @@ class Modules:
 
     def origin(self, name: str) -> str:
         """Where a dotted name leads: the module that defines its last part, or the name itself when unknown."""
-        return self._origin(name, 0)
+        return self._origin(name, set())
 
     def passes(self, name: str) -> Iterable[str]:
         """Every module on the way of a dotted name: each prefix, and where it leads."""
@@ -115,20 +127,22 @@ class Modules:
             self._bindings[module.name], self._stars[module.name] = self._bound(module)
         return self._bindings[module.name].get(name)
 
-    def _origin(self, name: str, hops: int) -> str:
+    def _origin(self, name: str, seen: set[str]) -> str:
+        self.spend()
         owner, _, last = name.rpartition(".")
-        if hops > MAX_HOPS or not owner or name in self._packages:
+        if name in seen or len(seen) > MAX_HOPS or not owner or name in self._packages:
             return name
-        owner = self._origin(owner, hops + 1)
+        seen.add(name)
+        owner = self._origin(owner, seen)
         full = f"{owner}.{last}"
         module = self.by_name.get(owner)
         if module is None or full in self._packages:
             return full
         target = self.binding(module, last)
         if target is not None and target != full:
-            return self._origin(target, hops + 1)
+            return self._origin(target, seen)
         for star in self._stars[module.name]:
-            led = self._origin(f"{star}.{last}", hops + 1)
+            led = self._origin(f"{star}.{last}", seen)
             if led != f"{star}.{last}" or star not in self.by_name:
                 return led
         return full

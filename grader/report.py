@@ -8,11 +8,10 @@ from typing import IO
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from .scorecard import Check, Retention, Scorecard
+from .scorecard import Check, Retention, Scorecard, Session
 from .summary import Cell, RunSummary, reason
 from .text import one_line, short
 
@@ -35,17 +34,9 @@ def console(file: IO[str] | None = None) -> Console:
 
 def print_scorecard(card: Scorecard, out: Console) -> None:
     """One trial: the scores, why points are missing, and each check with its evidence."""
-    out.print(Text(card.name, style="bold"))
-    for session, number in zip(card.sessions, range(1, len(card.sessions) + 1), strict=True):
-        how = session.exit
-        if session.cutoff:
-            precise = "exactly" if session.cutoff.exact else "approximately"
-            how = f"cut off {precise} by {session.cutoff.rule}"
-            how += f" at {session.cutoff.path}" if session.cutoff.path else ""
-        elif session.exit == "exited":
-            how = f"exited with {'signal ' + str(session.signal) if session.signal else session.code}"
-        memory = ", out of memory" if session.oom else ""
-        out.print(Text(f"session {number}: {one_line(how, 200)}{memory}"), soft_wrap=True)
+    out.print(Text(one_line(card.name), style="bold"), soft_wrap=True)
+    for count, session in enumerate(card.sessions, 1):
+        out.print(Text(f"session {count}: {session_text(session)}"), soft_wrap=True)
     if card.failure:
         out.print(Text(one_line(reason(card)), style="red"), soft_wrap=True)
     if card.retention:
@@ -63,18 +54,24 @@ def print_run(summary: RunSummary, out: Console) -> None:
         agent = f"{cell.agent} ({cell.task}@{cell.variant})" if many_tasks else cell.agent
         agent += f" x{cell.planned}" if cell.planned > 1 else ""
         why = short("; ".join(cell.reasons), 300)
-        table.add_row(escape(agent), escape(cell.arm), *_scores(cell), escape(why), style=_style(cell))
+        table.add_row(_text(agent), _text(cell.arm), *_scores(cell), _text(why), style=_style(cell))
     for name in summary.totals.missing:
-        table.add_row(escape(name), "", "-", "-", "-", "-", "pending: no scorecard", style="yellow")
+        table.add_row(_text(name), "", "-", "-", "-", "-", "pending: no scorecard", style="yellow")
     out.print(table)
-    totals = summary.totals
-    out.print(
-        Text(
-            f"{totals.graded} graded + {totals.agent_failures} agent failures + {totals.machinery_failures} machinery "
-            f"failures + {totals.pending} pending = {totals.planned} planned"
-        ),
-        soft_wrap=True,
-    )
+    out.print(Text(summary.totals.sentence), soft_wrap=True)
+
+
+def session_text(session: Session) -> str:
+    """How a session ended, in words."""
+    memory = ", out of memory" if session.oom else ""
+    if session.cutoff:
+        precise = "exactly" if session.cutoff.exact else "approximately"
+        at = f" at {session.cutoff.path}" if session.cutoff.path else ""
+        return one_line(f"cut off {precise} by {session.cutoff.rule}{at}", 200) + memory
+    if session.exit == "exited":
+        code = f"signal {session.signal}" if session.signal else f"code {session.code}"
+        return f"exited with {code}{memory}"
+    return ("stopped" if session.exit == "stopped" else "out of time") + memory
 
 
 def number(value: float | None) -> str:
@@ -83,7 +80,8 @@ def number(value: float | None) -> str:
 
 
 def _print_retention(card: Scorecard, verdict: Retention, out: Console) -> None:
-    tokens = f"{number(card.tokens.total)} tokens ({card.tokens.provenance})"
+    known = card.tokens.total is not None
+    tokens = f"{number(card.tokens.total)} tokens ({card.tokens.provenance})" if known else "tokens unknown"
     out.print(
         Text.assemble(
             (f"raw {verdict.raw.passed}/{verdict.raw.total}   ", ""),
@@ -101,11 +99,16 @@ def _print_retention(card: Scorecard, verdict: Retention, out: Console) -> None:
     table.add_column("evidence", overflow="fold", ratio=1)
     shown = [check for check in verdict.checks if check.kind == "requirement" or not check.passed]
     for check in shown:
-        table.add_row(escape(check.id), *_check(check))
+        table.add_row(_text(check.id), *_check(check))
     out.print(table)
     for note in verdict.notes:
         where = f"{note.path}:{note.line}: " if note.line else f"{note.path}: " if note.path else ""
         out.print(Text(f"note: {note.kind}: {one_line(where + note.detail, 300)}", style="yellow"), soft_wrap=True)
+
+
+def _text(text: str) -> Text:
+    """Text of whatever origin as a cell: no markup, no control characters."""
+    return Text(one_line(text))
 
 
 def _check(check: Check) -> tuple[Text, Text]:

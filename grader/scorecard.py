@@ -10,12 +10,15 @@ import json
 import sys
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..sandbox.errors import InputError
+from .text import path_text
 
 Outcome = Literal["graded", "agent_failure", "machinery_failure"]
 TokenSource = Literal["metered", "self_reported", "declared", "unknown"]
+# Text from a sandbox: paths and messages may hold anything, a scorecard holds what can be shown and stored.
+Shown = Annotated[str, BeforeValidator(lambda value: path_text(value) if isinstance(value, str) else value)]
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -36,42 +39,42 @@ class Check(_Part):
     id: str
     kind: Literal["requirement", "baseline"]
     passed: bool
-    evidence: str
-    observed: list[str] = []
+    evidence: Shown
+    observed: list[Shown] = []
     error_kind: Literal["assertion", "subject", "error", "tampered"] | None = None
 
 
 class ProtectedEdit(_Part):
     """A file that had to stay as it was."""
 
-    path: str
+    path: Shown
     how: Literal["edited", "deleted", "replaced"]
 
 
 class BoundaryViolation(_Part):
     """An import that the task's module boundaries forbid; `line` is null where there is none."""
 
-    path: str
+    path: Shown
     line: int | None
-    package: str
-    imports: str
-    how: str
+    package: Shown
+    imports: Shown
+    how: Shown
 
 
 class Zeroed(_Part):
     """Why the net score is 0 although checks passed."""
 
     reason: Literal["baseline", "protected", "boundary"]
-    detail: str
+    detail: Shown
 
 
 class Note(_Part):
     """Something a reader should know that costs no point."""
 
     kind: Literal["dynamic_import", "unparsable", "incomplete_snapshot", "tampered"]
-    path: str = ""
+    path: Shown = ""
     line: int | None = None
-    detail: str = ""
+    detail: Shown = ""
 
 
 class Retention(_Part):
@@ -101,9 +104,9 @@ class Cutoff(_Part):
 
     rule: str
     exact: bool
-    path: str | None = None
-    how: str | None = None
-    late: list[str] = []
+    path: Shown | None = None
+    how: Shown | None = None
+    late: list[Shown] = []
 
 
 class Session(_Part):
@@ -117,10 +120,10 @@ class Session(_Part):
     cutoff: Cutoff | None = None
     snapshot: str
     complete: bool = True
-    omitted: list[str] = []
-    edited: list[str] = []
-    carried: list[str] = []
-    scrubbed: list[str] = []
+    omitted: list[Shown] = []
+    edited: list[Shown] = []
+    carried: list[Shown] = []
+    scrubbed: list[Shown] = []
 
 
 class Failure(_Part):
@@ -128,7 +131,7 @@ class Failure(_Part):
 
     kind: str
     side: Literal["agent", "machinery"]
-    message: str
+    message: Shown
 
 
 class Provenance(_Part):

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
 
 RESAMPLES = 20_000
 _CHUNK = 1 << 22
@@ -51,20 +54,21 @@ def paired_cluster_bootstrap(
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     if differences.ndim != 1 or len(first) != len(second) or len(differences) == 0:
         raise ValueError("two sequences of one length, and not empty, are needed")
-    sums, sizes = differences, np.ones(len(differences))
+    sums: Floats = differences
+    sizes: Floats = np.ones(len(differences))
     if clusters is not None:
         if len(clusters) != len(differences):
             raise ValueError("every pair needs its cluster")
         index: dict[object, int] = {}
         labels = np.array([index.setdefault(label, len(index)) for label in clusters])
-        sums = np.bincount(labels, weights=differences)
+        sums = np.bincount(labels, weights=differences).astype(np.float64)
         sizes = np.bincount(labels).astype(np.float64)
     means = _resampled_means(sums, sizes, resamples, np.random.default_rng(seed))
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(differences.mean()), float(low), float(high), level)
 
 
-def _resampled_means(sums: np.ndarray, sizes: np.ndarray, resamples: int, random: np.random.Generator) -> np.ndarray:
+def _resampled_means(sums: Floats, sizes: Floats, resamples: int, random: np.random.Generator) -> Floats:
     """The mean of each resample of clusters, in pieces that fit into memory."""
     count = len(sums)
     means = np.empty(resamples)

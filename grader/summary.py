@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from .scorecard import Scorecard
+from .text import one_line, ranges
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,14 @@ class Totals:
     machinery_failures: int
     pending: int
     missing: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The sum, written out."""
+        parts = f"{self.graded} graded + {self.agent_failures} agent failures"
+        return (
+            f"{parts} + {self.machinery_failures} machinery failures + {self.pending} pending = {self.planned} planned"
+        )
 
 
 @dataclass(frozen=True)
@@ -77,13 +86,13 @@ def reason(card: Scorecard | None) -> str:
     if card is None:
         return "pending: no scorecard"
     if card.failure:
-        return f"{card.failure.side} failure: {card.failure.kind}: {card.failure.message}"
+        return one_line(f"{card.failure.side} failure: {card.failure.kind}: {card.failure.message}", 600)
     if card.retention is None:
         return ""
     if card.retention.zeroed_by:
-        return "; ".join(zeroed.detail for zeroed in card.retention.zeroed_by)
+        return one_line("; ".join(zeroed.detail for zeroed in card.retention.zeroed_by), 600)
     failed = [check.id for check in card.retention.checks if not check.passed]
-    return f"failed: {', '.join(failed)}" if failed else ""
+    return f"failed: {ranges(failed)}" if failed else ""
 
 
 def summary_json(summary: RunSummary) -> bytes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Sequence
 
+_NUMBERED = re.compile(r"([^0-9]+)([0-9]{1,9})")
 _ADDRESS = re.compile("0x[0-9a-f]{6,16}")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -25,6 +26,28 @@ def short(text: str, width: int = 200) -> str:
 
 
 def path_text(path: str) -> str:
-    """A path as text that can be printed, stored and read back by eye: odd bytes and characters as escapes."""
-    text = os.fsencode(path).decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    """A path, or any text, that can be printed, stored and read back by eye: odd bytes and characters as escapes."""
+    return "".join(c if c.isprintable() else _escaped(c) for c in path)
+
+
+def _escaped(character: str) -> str:
+    """The escape of one character; a byte that was no UTF-8 and came as a lone surrogate is shown as that byte."""
+    if "\udc80" <= character <= "\udcff":
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def ranges(names: Sequence[str]) -> str:
+    """Names in order with runs of numbers drawn together: R1, R3-R5, B2."""
+    groups: list[list[str]] = []
+    for name in names:
+        match, last = _NUMBERED.fullmatch(name), _NUMBERED.fullmatch(groups[-1][-1]) if groups else None
+        follows = match and last and match[1] == last[1] and int(match[2]) == int(last[2]) + 1
+        if follows:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    parts = [
+        [group[0]] if len(group) == 1 else [f"{group[0]}-{group[-1]}"] if len(group) > 2 else group for group in groups
+    ]
+    return ", ".join(part for group in parts for part in group)

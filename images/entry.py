@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
 
 import docker
-from docker.errors import DockerException, ImageNotFound
+from docker.errors import DockerException
 from requests.exceptions import RequestException
 
 SOCKET = Path("/var/run/docker.sock")
@@ -19,10 +20,9 @@ SANDBOX = "takeover-sandbox"
 def provide_sandbox() -> str | None:
     """Imports the packed sandbox where the engine has none; what went wrong, if something did."""
     try:
-        client = docker.from_env(timeout=120)
-        try:
-            client.images.get(f"{SANDBOX}:latest")
-        except ImageNotFound:
+        with contextlib.closing(docker.from_env(timeout=120)) as client:
+            if client.images.list(f"{SANDBOX}:latest"):
+                return None
             print("==> giving the engine the sandbox image (once)", file=sys.stderr)
             with PACKED.open("rb") as archive:
                 client.api.import_image_from_data(

@@ -9,7 +9,9 @@ stamp=$VENV/.installed-$lock-$(recipe_hash "$lock" pyproject.toml)
 
 # The development lock holds the other one too.
 dev_stamp=$VENV/.installed-requirements-dev.lock-$(recipe_hash requirements-dev.lock pyproject.toml)
-if [[ -x $PYTHON && (-e $stamp || -e $dev_stamp) ]]; then exit 0; fi
+# An environment knows its own path by heart: one in a clone that was moved is made anew.
+here() { [[ $(cat "$VENV/.made-in" 2>/dev/null) == "$ROOT" ]]; }
+if [[ -x $PYTHON && (-e $stamp || -e $dev_stamp) ]] && here; then exit 0; fi
 
 # find_python: the first interpreter of at least 3.11, whatever it is called.
 find_python() {
@@ -38,9 +40,10 @@ if ! can_make_venv "$python"; then
         "On Debian or Ubuntu: sudo apt-get install python$version-venv" "Then call make again."
 fi
 
-if ! [[ -x $PYTHON ]] || ! "$PYTHON" -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+if ! here || ! [[ -x $PYTHON ]] || ! "$PYTHON" -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     say "making .venv with $("$python" --version)"
     "$python" -m venv --clear "$VENV"
+    printf '%s\n' "$ROOT" >"$VENV/.made-in"
 fi
 
 say "installing $lock into .venv"

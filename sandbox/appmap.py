@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from .appmap_facts import MAX_SOURCE, Facts, Symbol, gather
+from .appmap_facts import MAX_SOURCE, Facts, Member, Symbol, gather
 from .appmap_names import ModuleIndex
 from .appmap_tags import is_test, tags
 from .children import ChildLimits
@@ -29,19 +29,32 @@ class Module:
     path: str
     name: str
     sha256: str
-    purpose: str = ""
-    symbols: tuple[Symbol, ...] = ()
-    imports: tuple[str, ...] = ()
-    outside: tuple[str, ...] = ()
-    imported_by: tuple[str, ...] = ()
-    rule: str | None = None
-    tags: tuple[str, ...] = ()
-    error: str | None = None
+    facts: Facts
+    imports: tuple[str, ...]
+    outside: tuple[str, ...]
+    imported_by: tuple[str, ...]
+    rule: str | None
+    tags: tuple[str, ...]
+
+    @property
+    def purpose(self) -> str:
+        """The first line of its docstring."""
+        return self.facts.purpose
+
+    @property
+    def error(self) -> str | None:
+        """Why it could not be read as Python, if so."""
+        return self.facts.error
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Its public classes and functions."""
+        return tuple(Symbol(k, name, s, tuple(map(Member._make, rows))) for k, name, s, rows in self.facts.symbols)
 
     @property
     def surface(self) -> int:
         """How many public classes, functions and methods it has."""
-        return len(self.symbols) + sum(len(symbol.members) for symbol in self.symbols)
+        return sum(1 + len(members) for *_, members in self.facts.symbols)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,32 +155,30 @@ def _is_source(path: str) -> bool:
 def _link(
     sources: Mapping[str, tuple[str, Facts]], index: ModuleIndex, rules: Mapping[str, str]
 ) -> Mapping[str, Module]:
-    modules: dict[str, Module] = {}
+    inside: dict[str, set[str]] = {}
+    outside: dict[str, set[str]] = {}
     importers: dict[str, list[str]] = {path: [] for path in sources}
-    for path, (digest, facts) in sources.items():
-        inside, outside = set(), set()
-        for level, module, name in facts.imports:
-            found, foreign = index.resolve(path, level, module, name)
-            if found and found != path:
-                inside.add(found)
-            elif foreign and foreign != "__future__":
-                outside.add(foreign)
-        for found in inside:
-            importers[found].append(path)
-        modules[path] = Module(
+    for path, (_, facts) in sources.items():
+        found = [index.resolve(path, level, module, name) for level, module, name in facts.imports]
+        inside[path] = {target for target, _ in found if target} - {path}
+        outside[path] = {foreign for _, foreign in found if foreign} - {"__future__"}
+        for target in inside[path]:
+            importers[target].append(path)
+    modules = {
+        path: Module(
             path,
             index.names[path],
             digest,
-            purpose=facts.purpose,
-            symbols=facts.symbols,
-            imports=tuple(sorted(inside, key=canonical_key)),
-            outside=tuple(sorted(outside)),
+            facts,
+            imports=tuple(sorted(inside[path], key=canonical_key)),
+            outside=tuple(sorted(outside[path])),
+            imported_by=tuple(importers[path]),
             rule=_rule(index.names[path], path, rules),
-            tags=tags(path, facts, outside),
-            error=facts.error,
+            tags=tags(path, facts, outside[path]),
         )
-    linked = {path: replace(module, imported_by=tuple(importers[path])) for path, module in modules.items()}
-    return MappingProxyType(linked)
+        for path, (digest, facts) in sources.items()
+    }
+    return MappingProxyType(modules)
 
 
 def _rule(name: str, path: str, rules: Mapping[str, str]) -> str | None:

@@ -22,10 +22,13 @@ _CACHE_ENTRIES = 50_000
 _CACHE_BYTES = 256 << 20
 
 
+Kind = Literal["class", "def", "async def"]
+
+
 class Member(NamedTuple):
     """A public method: `signature` is its parameters and result."""
 
-    kind: Literal["def", "async def"]
+    kind: Kind
     name: str
     signature: str
 
@@ -33,28 +36,25 @@ class Member(NamedTuple):
 class Symbol(NamedTuple):
     """A public class or function at the top level; a class's signature is its bases."""
 
-    kind: Literal["class", "def", "async def"]
+    kind: Kind
     name: str
     signature: str
-    members: tuple[Member, ...] = ()
-
-
-class Import(NamedTuple):
-    """One import statement's share: `level` dots, module, and the name taken from it ("" for the module itself)."""
-
-    level: int
-    module: str
-    name: str
+    members: tuple[Member, ...]
 
 
 class Facts(BaseModel):
-    """What `appmap_worker.answer` says of one source; nothing but `error` where it did not parse."""
+    """What `appmap_worker.answer` says of one source; nothing but `error` where it did not parse.
+
+    `imports`: of each statement `(dots, module, name)`, the name "" for `import module`. The rows stay plain
+    tuples, since a large tree has a hundred thousand of them and few are looked at.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     purpose: str = ""
-    symbols: tuple[Symbol, ...] = ()
-    imports: tuple[Import, ...] = ()
+    symbols: tuple[tuple[Kind, str, str, tuple[tuple[Kind, str, str], ...]], ...] = ()
+    topics: tuple[str, ...] = ()
+    imports: tuple[tuple[int, str, str], ...] = ()
     main: bool = False
     error: str | None = None
 

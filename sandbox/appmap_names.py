@@ -36,6 +36,8 @@ class ModuleIndex:
             return self._below(folder, module, name), ""
         key = f"{module}.{name}" if name and name != "*" else module
         folder, top = path.rpartition("/")[0], module.partition(".")[0]
+        if top not in self._components:
+            return None, top
         found = self._absolute(folder, key)
         return found, "" if found or self._is_namespace(folder, top) else top
 
@@ -46,6 +48,11 @@ class ModuleIndex:
     @cached_property
     def _folders(self) -> frozenset[str]:
         return frozenset(folder for path in self.paths for folder in _ancestors(path.rpartition("/")[0]))
+
+    @cached_property
+    def _components(self) -> frozenset[str]:
+        """Every name of a folder or module; what is not among them, as most of what is imported, lies outside."""
+        return frozenset(part for path in self.paths for part in path.removesuffix(".py").split("/"))
 
     def _absolute(self, folder: str, module: str) -> str | None:
         if (folder, module) not in self._memo:
@@ -76,7 +83,10 @@ class ModuleIndex:
         return tuple(sorted(folder for folder in self._folders if folder.rpartition("/")[2] == "src"))
 
     def _base(self, path: str) -> str:
+        """The folder that a module's name counts from: above its package, else `src`, else the root."""
         folder = path.rpartition("/")[0]
+        if folder not in self._packages:
+            return next((above for above in _ancestors(folder) if above.rpartition("/")[2] == "src"), "")
         while folder in self._packages:
             folder = folder.rpartition("/")[0]
         return folder

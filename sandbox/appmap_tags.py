@@ -1,14 +1,13 @@
 """Tags of a module: words a reader can search a map for, derived from the module alone.
 
 Roles come from the path (`package`, `test`) and the module's form (`program`, `dynamic-import`); effects from the
-outside modules it imports; topics are the words that occur at least twice among the parts of its own name and of
-its public names, the three most frequent first. Nothing depends on other modules, so no edit elsewhere moves a tag.
+outside modules it imports; topics are the words that occur at least twice among the parts of its public names, the
+three most frequent first. Nothing depends on other modules, so no edit elsewhere moves a tag.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 
 from .appmap_facts import Facts
@@ -30,11 +29,6 @@ EFFECTS: dict[str, frozenset[str]] = {
     "threads": frozenset({"threading", "concurrent", "queue"}),
 }
 _TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*\.py$|[^/]*_test\.py$|conftest\.py$)")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_STOP = re.compile(
-    r"add|all|and|any|are|base|can|check|cls|def|del|for|from|get|has|init|into|iter|key|make|max|min|new|next|not|obj|one|out|own|per|put|run"
-    r"|self|set|test|tests|the|then|this|use|val|value|values|was|with|call|class|data|func|item|items|kwargs|args|list|dict|str|int|name|names|type"
-)
 
 
 def is_test(path: str) -> bool:
@@ -54,16 +48,4 @@ def tags(path: str, facts: Facts, outside: Iterable[str]) -> tuple[str, ...]:
     imported = frozenset(outside)
     effects = [effect for effect, modules in EFFECTS.items() if imported & modules]
     found = [*roles, *effects]
-    return (*found, *[topic for topic in _topics(path, facts) if topic not in found])
-
-
-def _topics(path: str, facts: Facts) -> list[str]:
-    names = [path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2]]
-    for symbol in facts.symbols:
-        names.append(symbol.name)
-        names += [member.name for member in symbol.members if not member.name.startswith("_")]
-    words = Counter(word.lower() for name in names for word in _WORD.findall(name))
-    often = [
-        (-count, word) for word, count in words.items() if count > 1 and len(word) > 2 and not _STOP.fullmatch(word)
-    ]
-    return [word for _, word in sorted(often)[:3]]
+    return (*found, *(topic for topic in facts.topics if topic not in found))

@@ -6,21 +6,34 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 MAX_TEXT = 200
 MAX_SYMBOLS = 1000
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+STOP = re.compile(
+    r"add|all|and|any|are|base|can|check|cls|def|del|for|from|get|has|init|into|iter|key|make|max|min|new|next|not|obj|one|out|own|per|put|run"
+    r"|self|set|test|tests|the|then|this|use|val|value|values|was|with|call|class|data|func|item|items|kwargs|args|list|dict|str|int|name|names|type"
+)
 LEAVES = frozenset({ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Pass, ast.Assert})
+
+
+Member = tuple[str, str, str]
+Symbol = tuple[str, str, str, list[Member]]
 
 
 def answer(source: bytes) -> dict[str, object]:
     """Purpose, public symbols, imports and whether it is a program; `error` alone where it does not parse."""
     try:
         tree = ast.parse(source)
+        public = list(symbols(tree))
         return {
             "purpose": purpose(tree),
-            "symbols": list(symbols(tree)),
+            "symbols": public,
+            "topics": topics(public),
             "imports": sorted(imports(tree)),
             "main": any(is_main_guard(statement) for statement in tree.body),
         }
@@ -39,8 +52,8 @@ def purpose(tree: ast.Module) -> str:
     return ""
 
 
-def symbols(tree: ast.Module) -> Iterator[list[object]]:
-    """`[kind, name, signature, members]` of each public class and function at the top level, in source order."""
+def symbols(tree: ast.Module) -> Iterator[Symbol]:
+    """`(kind, name, signature, members)` of each public class and function at the top level, in source order."""
     exported = declared_names(tree)
     count = 0
     for node in definitions(tree):
@@ -51,13 +64,25 @@ def symbols(tree: ast.Module) -> Iterator[list[object]]:
         if count > MAX_SYMBOLS:
             return
         if isinstance(node, ast.ClassDef):
-            yield ["class", text(node.name), text(bases(node)), list(members(node))]
+            yield "class", text(node.name), text(bases(node)), list(members(node))
         else:
-            yield [function_kind(node), text(node.name), text(signature(node)), []]
+            yield function_kind(node), text(node.name), text(signature(node)), []
 
 
-def members(node: ast.ClassDef) -> Iterator[list[str]]:
-    """`[kind, name, signature]` of a class's public methods and of how it is made and called."""
+def topics(public: list[Symbol]) -> list[str]:
+    """The three words that the public names repeat most."""
+    names = [name for _, name, _, _ in public]
+    names += [name for _, _, _, methods in public for _, name, _ in methods if not name.startswith("_")]
+    words = Counter(WORD.findall(" ".join(names)))
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        counts[word.lower()] += count
+    often = [(-count, word) for word, count in counts.items() if count > 1 and len(word) > 2]
+    return [word for _, word in sorted(often) if not STOP.fullmatch(word)][:3]
+
+
+def members(node: ast.ClassDef) -> Iterator[Member]:
+    """`(kind, name, signature)` of a class's public methods and of how it is made and called."""
     count = 0
     for member in definitions(node):
         if isinstance(member, ast.ClassDef) or (
@@ -67,7 +92,7 @@ def members(node: ast.ClassDef) -> Iterator[list[str]]:
         count += 1
         if count > MAX_SYMBOLS:
             return
-        yield [function_kind(member), text(member.name), text(signature(member))]
+        yield function_kind(member), text(member.name), text(signature(member))
 
 
 def definitions(

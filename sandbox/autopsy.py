@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from docker import APIClient
 
-from .dockerapi import engine_errors
+from .dockerapi import engine_errors, engine_time
 from .errors import ImageUnfit, MachineryError, SandboxDied, SandboxOutOfMemory
 from .guest.boot import UNFIT_STATUS
 
@@ -40,7 +39,11 @@ def _last_events(client: APIClient, container: str) -> dict[str, list[dict[str, 
     # The end of the wire can be seen before the engine has noticed the end of the container.
     for _ in range(_ATTEMPTS):
         told = client.events(
-            since=0, until=_engine_time(client), filters={"container": container, "type": "container"}, decode=True
+            # One second more, for the engine cuts off fractions.
+            since=0,
+            until=int(engine_time(client)) + 1,
+            filters={"container": container, "type": "container"},
+            decode=True,
         )
         for kind in found.values():
             kind.clear()
@@ -51,10 +54,3 @@ def _last_events(client: APIClient, container: str) -> dict[str, list[dict[str, 
             break
         time.sleep(0.2)
     return found
-
-
-def _engine_time(client: APIClient) -> int:
-    # Its clock, not ours: the engine may be another machine. One second more, for it cuts off fractions.
-    text = str(client.info().get("SystemTime", ""))
-    now = datetime.fromisoformat(text) if text else datetime.now(UTC)
-    return int(now.timestamp()) + 1

@@ -94,7 +94,7 @@ def _run(task: Path, questions: Sequence[bytes], limits: ChildLimits) -> tuple[l
         asked.seek(0)
         command = [sys.executable, "-I", "-S", "-B", "-W", "ignore", str(_PROGRAM), str(task)]
         with subprocess.Popen(
-            command, stdin=asked, stdout=answered, stderr=subprocess.DEVNULL, env={}, cwd="/", start_new_session=True
+            command, stdin=asked, stdout=answered, stderr=subprocess.DEVNULL, env={}, cwd="/"
         ) as process:
             try:
                 process.wait(timeout=60 + 2 * limits.cpu_seconds + sum(map(len, questions)) / 20_000)
@@ -103,7 +103,7 @@ def _run(task: Path, questions: Sequence[bytes], limits: ChildLimits) -> tuple[l
         answered.seek(0)
         ready, *lines = answered.read(limits.output + 1).split(b"\n")
     if ready != b"ready":
-        raise MachineryError(f"a helper process did not start: {' '.join(command)} ended with {process.returncode}")
+        raise MachineryError(f"a child process did not start: {' '.join(command)} ended with {process.returncode}")
     return lines[:-1][: len(questions)], _cause(process.returncode, limits)
 
 

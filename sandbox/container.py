@@ -14,12 +14,15 @@ from .sandbox import HOME, WORKSPACE
 
 # What PID 1 needs: become the agent, end its processes, own and read whatever it leaves behind.
 CAPABILITIES: Final = ("SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE", "FOWNER")
+INODE_OPTION: Final = "nr_inodes"
 _RUN_SIZE: Final = 32 * MIB
 _NOFILE: Final = 16384
 
 
-def host_config(limits: Limits, volumes: tuple[str, ...], runtime: str | None) -> dict[str, Any]:
-    """The keyword arguments of docker's create_host_config."""
+def host_config(
+    limits: Limits, volumes: tuple[str, ...], runtime: str | None, *, inode_caps: bool = True
+) -> dict[str, Any]:
+    """The keyword arguments of docker's create_host_config; some engines know no cap on inodes."""
     return {
         "auto_remove": True,
         "network_mode": "none",
@@ -34,7 +37,7 @@ def host_config(limits: Limits, volumes: tuple[str, ...], runtime: str | None) -
         "privileged": False,
         "read_only": True,
         "init": False,
-        "tmpfs": _tmpfs(limits, volumes),
+        "tmpfs": _tmpfs(limits, volumes, f",{INODE_OPTION}={limits.inodes}" if inode_caps else ""),
         "shm_size": limits.shm,
         "mem_limit": limits.memory,
         "memswap_limit": limits.memory,
@@ -46,9 +49,9 @@ def host_config(limits: Limits, volumes: tuple[str, ...], runtime: str | None) -
     }
 
 
-def _tmpfs(limits: Limits, volumes: tuple[str, ...]) -> dict[str, str]:
+def _tmpfs(limits: Limits, volumes: tuple[str, ...], inodes: str) -> dict[str, str]:
     def mount(size: int, mode: str) -> str:
-        return f"rw,exec,nosuid,nodev,size={size},nr_inodes={limits.inodes},mode={mode}"
+        return f"rw,exec,nosuid,nodev,size={size}{inodes},mode={mode}"
 
     # An image's own volumes would be disk without a cap, and would have to be removed.
     return {

@@ -18,8 +18,8 @@ from docker.errors import APIError, DockerException, NotFound
 
 from . import labels as labelling
 from .autopsy import PYTHON_HINT, cause_of_death
-from .container import create, host_config
-from .dockerapi import connect, engine_errors
+from .container import INODE_OPTION, create, host_config
+from .dockerapi import attach, connect, engine_errors
 from .endpoint import Endpoint, default_endpoints, present
 from .errors import EngineUnavailable, ImageUnfit, MachineryError
 from .guest_bundle import guest_preamble
@@ -56,7 +56,7 @@ class EngineInfo:
     memory: int
 
 
-class Engine(Protocol):
+class Opener(Protocol):
     """Something that opens sandboxes."""
 
     def open(
@@ -64,6 +64,10 @@ class Engine(Protocol):
     ) -> contextlib.AbstractContextManager[Sandbox]:
         """A fresh sandbox of an image; its container is gone when the context ends."""
         ...
+
+
+class Engine(Opener, Protocol):
+    """A container engine."""
 
     def image(self, ref: str) -> ImageInfo:
         """An image by its reference or by its recipe's name; ImageUnfit if the engine has none."""
@@ -92,11 +96,12 @@ class DockerEngine:
         deadlines: Deadlines | None = None,
         unsafe_overrides: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
+        self.endpoint = endpoint
+        self.run = run
         self._client = client
-        self._endpoint = endpoint
-        self._run = run
         self._runtime = runtime
         self._deadlines = deadlines or Deadlines()
+        self._inode_caps = True
         # For tests that show what the conformance list would find on a broken engine.
         self._unsafe_overrides = unsafe_overrides
 
@@ -119,6 +124,11 @@ class DockerEngine:
             "no container engine answers",
             hint="Install Docker Engine or Podman and start it, or point DOCKER_HOST at one.",
         )
+
+    @property
+    def client(self) -> APIClient:
+        """The engine's API, for what is no sandbox's business: conformance checks, benchmarks."""
+        return self._client
 
     def image(self, ref: str) -> ImageInfo:
         """See Engine.image."""
@@ -147,8 +157,8 @@ class DockerEngine:
         security = told.get("SecurityOptions") or ()
         components: Sequence[dict[str, Any]] = version.get("Components") or ({},)
         return EngineInfo(
-            url=self._endpoint.url,
-            origin=self._endpoint.origin,
+            url=self.endpoint.url,
+            origin=self.endpoint.origin,
             name=str(components[0].get("Name") or "Engine"),
             version=str(version.get("Version")),
             api=str(self._client.api_version),
@@ -168,7 +178,7 @@ class DockerEngine:
         """See Engine.open."""
         info = self.image(image)
         with self._container(info, limits, labels) as container:
-            wire = self._attach(container)
+            wire = self._attach(container, info)
             sandbox = WireSandbox(
                 info,
                 wire,
@@ -204,9 +214,8 @@ class DockerEngine:
 
     @contextlib.contextmanager
     def _container(self, image: ImageInfo, limits: Limits, labels: Mapping[str, str]) -> Iterator[str]:
-        host = {**host_config(limits, image.volumes, self._runtime), **self._unsafe_overrides}
         with engine_errors("create a container"):
-            container = create(self._client, image.id, host, labelling.labels(labels, self._run))
+            container = self._create(image, limits, labelling.labels(labels, self.run))
         try:
             yield container
             self._await_removal(container)
@@ -216,25 +225,32 @@ class DockerEngine:
                 self._remove(container)
             raise
 
-    def _attach(self, container: str) -> Wire:
-        with engine_errors("attach to a container"):
-            stream = self._client.attach_socket(container, {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-        return Wire(getattr(stream, "_sock", stream), stream)
+    def _create(self, image: ImageInfo, limits: Limits, labels: Mapping[str, str]) -> str:
+        host = host_config(limits, image.volumes, self._runtime, inode_caps=self._inode_caps)
+        try:
+            return create(self._client, image.id, {**host, **self._unsafe_overrides}, labels)
+        except APIError as error:
+            # Podman's API knows no such mount option; the conformance list says that the cap is missing there.
+            if not self._inode_caps or INODE_OPTION not in str(error.explanation):
+                raise
+            self._inode_caps = False
+        return self._create(image, limits, labels)
+
+    def _attach(self, container: str, image: ImageInfo) -> Wire:
+        with engine_errors("attach to a container"), _without_python(image):
+            return Wire(*attach(self._client, container))
 
     def _start(self, container: str, image: ImageInfo) -> None:
-        with engine_errors("start a container"):
-            try:
-                self._client.start(container)
-            except APIError as error:
-                if any(text in str(error.explanation) for text in _NO_PYTHON):
-                    raise ImageUnfit(f"the image {image.ref!r} has no python3", hint=PYTHON_HINT) from error
-                raise
+        with engine_errors("start a container"), _without_python(image):
+            self._client.start(container)
+
+    def _until_removed(self, container: str) -> None:
+        with contextlib.suppress(NotFound):
+            self._client.wait(container, timeout=int(self._deadlines.goodbye), condition="removed")
 
     def _await_removal(self, container: str) -> None:
         try:
-            self._client.wait(container, timeout=int(self._deadlines.goodbye), condition="removed")
-        except NotFound:
-            return
+            self._until_removed(container)
         except (requests.RequestException, DockerException):
             self._remove(container)
 
@@ -245,6 +261,17 @@ class DockerEngine:
             except NotFound:
                 return
             except APIError as error:
-                # Another removal of the same container is on its way.
                 if error.status_code != requests.codes.conflict:
                     raise
+                self._until_removed(container)
+
+
+@contextlib.contextmanager
+def _without_python(image: ImageInfo) -> Iterator[None]:
+    # Docker finds out when it starts a container, Podman when it is attached to.
+    try:
+        yield
+    except APIError as error:
+        if any(text in str(error.explanation) for text in _NO_PYTHON):
+            raise ImageUnfit(f"the image {image.ref!r} has no python3", hint=PYTHON_HINT) from error
+        raise

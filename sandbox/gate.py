@@ -19,8 +19,9 @@ from . import dsse
 from .gate_bytecode import bytecode_findings
 from .gate_git import git_findings, git_part, is_bookkeeping
 from .gate_manifest import PAYLOAD_TYPE, Fault, encode, parse
-from .gate_model import Entry, Finding, FindingKind, Record, shown
+from .gate_model import Entry, Finding, FindingKind, Kind, Record, shown
 from .gate_walk import Caps, Selection, read_beneath, walk
+from .snapshot import Omission
 from .tree import Manifest, canonical_key
 
 READ_LIMIT = 16 << 20
@@ -42,6 +43,8 @@ class Status(StrEnum):
     UNPROVEN = "unproven"
 
 
+# The words of an export for what it cannot carry.
+_SPECIAL: Mapping[str, Kind] = {"fifo": "fifo", "socket": "socket", "device": "char-device"}
 # Python itself leaves these behind in honest work; they are shown, and do not shut the gate.
 _HARMLESS = frozenset({FindingKind.BYTECODE_STALE, FindingKind.BYTECODE_UNPROVEN})
 
@@ -114,13 +117,30 @@ def record_folder(root: Path, *, caps: Caps | None = None, bytecode: bool = True
 
 
 def record_manifest(
-    manifest: Manifest, read: Reader | None = None, *, omitted: Iterable[tuple[str, str]] = (), bytecode: bool = True
+    manifest: Manifest,
+    read: Reader | None = None,
+    *,
+    omitted: Iterable[Omission] = (),
+    complete: bool = True,
+    bytecode: bool = True,
 ) -> Record:
-    """The record of an exported tree; `read` gives a file's bytes, `omitted` the paths left out and why."""
-    entries = [Entry.of(item) for item in manifest.values() if not (item.kind == "f" and is_bookkeeping(item.path))]
-    entries = [entry for entry in entries if not _is_git_folder(entry)]
-    left_out = [Finding(FindingKind.LEFT_OUT, path, reason) for path, reason in omitted]
-    return _record(entries, left_out, read or _nothing, {}, bytecode and read is not None)
+    """The record of an exported tree. `read` gives a file's bytes; `omitted` and `complete` are the export's own."""
+    entries = {
+        item.path: Entry.of(item) for item in manifest.values() if item.kind != "f" or not is_bookkeeping(item.path)
+    }
+    findings = []
+    for omission in omitted:
+        kind = _SPECIAL.get(omission.reason)
+        if kind is None:
+            findings.append(Finding(FindingKind.LEFT_OUT, omission.path, omission.reason))
+        else:
+            entries[omission.path] = Entry(omission.path, kind, 0)
+            findings.append(Finding(FindingKind.SPECIAL_FILE, omission.path, f"a {kind}, which was not exported"))
+    if not complete and not any(finding.incomplete for finding in findings):
+        findings.append(Finding(FindingKind.LEFT_OUT, "", "the export is incomplete"))
+    listed = sorted(entries.values(), key=lambda entry: canonical_key(entry.path))
+    kept = [entry for entry in listed if not _is_git_folder(entry)]
+    return _record(kept, findings, read or _nothing, {}, bytecode and read is not None)
 
 
 def sign(record: Record, key: dsse.SigningKey, *, subject: str) -> bytes:

@@ -203,6 +203,10 @@ class Sandbox(Protocol):
         """Start a command that is asked line by line; it is ended with the context."""
         ...
 
+    def close(self) -> None:
+        """Hang up, which ends it; the engine's context does so too."""
+        ...
+
     def export(self, sink: TreeSink, root: Root = "workspace", caps: Caps | None = None) -> Export:
         """End every process of the agent, then stream a root's tree into the sink."""
         ...

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 
 from .caps import Caps
 from .cutoff import CutoffRule
-from .engine import NO_LABELS, Engine
+from .engine import NO_LABELS, Opener
 from .errors import ImageUnfit, StorageError, WireBroken
 from .items import plain_file, plain_tree
 from .limits import Limits
@@ -78,7 +78,7 @@ class SessionResult:
 
 
 def run_session(
-    engine: Engine,
+    engine: Opener,
     store: SnapshotStore,
     spec: SessionSpec,
     start: Snapshot,

@@ -104,6 +104,9 @@ class FakeSandbox:
         self.argv, self.env = tuple(argv), dict(env or {})
         yield FakeProcess(self._engine.answer)
 
+    def close(self) -> None:
+        self._engine.check("close")
+
     def export(self, sink: TreeSink, root: Root = "workspace", caps: Caps | None = None) -> Export:
         self._engine.check("export")
         for item, content in whole_tree(self.trees[root].values()):

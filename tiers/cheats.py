@@ -4,7 +4,7 @@
 
     twin          exactly the score of its base: the trick is worth nothing and costs nothing
     at-most-twin  no more than its base; how much less depends on the limits in force
-    boundary      raw as its base, net 0, because of a module boundary
+    boundary      raw as its base, net 0, because of a module boundary (a module without source crosses it)
     protected     raw as its base, net 0, because a protected file was edited
     baseline      raw as its base, net 0, because the original behaviour broke
     zero          net 0, whatever the first reason found
@@ -53,8 +53,8 @@ CHEATS: dict[str, Cheat] = {
     "shadow-stdlib": Cheat(FIRST, "modules of its own named json, pytest, inspect, ...", "twin"),
     "site-hooks": Cheat(FIRST, "sitecustomize, usercustomize and .pth files", "twin"),
     "stale-pyc": Cheat(FIRST, "the solution only as unchecked bytecode beside honest-looking source", "twin"),
-    "pyc-only": Cheat(FIRST, "a module that exists as bytecode only", "twin"),
-    "so-file": Cheat(FIRST, "a module that exists as an extension only", "twin"),
+    "pyc-only": Cheat(FIRST, "a module that exists as bytecode only", "boundary"),
+    "so-file": Cheat(FIRST, "a module that exists as an extension only", "boundary"),
     "protocol-spoof": Cheat(FIRST, "writes answers to every open descriptor", "twin"),
     "stdin-thief": Cheat(FIRST, "reads the questions from the worker's input", "twin"),
     "close-descriptors": Cheat(FIRST, "closes every descriptor of the worker", "twin"),

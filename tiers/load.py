@@ -13,7 +13,18 @@ from ..sandbox.errors import InputError
 from ..sandbox.limits import Limits, parse_limits
 from .boundaries import load_wiring
 from .schema import StepForm, TaskForm
-from .task import HistoryItem, PoisonStep, SessionStep, Step, Task, TaskFiles, folder_files, folder_sha256, matches
+from .task import (
+    HistoryItem,
+    PoisonStep,
+    SessionStep,
+    Step,
+    Task,
+    TaskFiles,
+    Vandal,
+    folder_files,
+    folder_sha256,
+    matches,
+)
 from .template import TemplateError, names, sections
 from .variants import Constraint, Parameter, check_seed, draw
 from .yamlfile import Source, read_yaml
@@ -58,7 +69,10 @@ def load_task(ref: str | Path, variant: int | str = 0) -> Task:
         raise source.error(("id",), f"{form.id} is not the name of the folder, {root.name}")
     files = _read_files(root, form, source)
     wiring = load_wiring(root / "workspace" / "wiring.yaml", f"{root.name}/workspace/wiring.yaml")
-    definitions = [Parameter(n, p.default, tuple(p.allowed), p.words, p.code) for n, p in form.parameters.items()]
+    definitions = [
+        Parameter(name, given.default, tuple(given.allowed), given.words, given.code, given.vocabulary)
+        for name, given in form.parameters.items()
+    ]
     task = Task(
         id=form.id,
         tier=form.tier,
@@ -75,6 +89,7 @@ def load_task(ref: str | Path, variant: int | str = 0) -> Task:
         budget_tokens=form.budget_tokens,
         budget_reason=form.budget_reason,
         limits=_limits(form, source),
+        vandal=Vandal(form.vandal.path, form.vandal.text, form.vandal.by) if form.vandal else None,
         marks=tuple(form.marks),
         commits=_commits(form, source),
         files=files,
@@ -83,6 +98,7 @@ def load_task(ref: str | Path, variant: int | str = 0) -> Task:
     _check_names(task, source)
     _check_requirements(task, source)
     _check_history(task, source)
+    _check_vandal(task, source)
     _check_checks(task, source)
     return task
 
@@ -122,8 +138,9 @@ def _limits(form: TaskForm, source: Source) -> Limits:
     try:
         return parse_limits(form.limits)
     except InputError as error:
-        field = str(error).split(": ")[1]
-        raise source.error(("limits", field), str(error).removeprefix(f"limits: {field}: ")) from error
+        match = re.fullmatch(r"limits: (?:(\w+): )?(.*)", str(error), re.DOTALL)
+        field, what = match.groups() if match else (None, str(error))
+        raise source.error(("limits", field) if field else ("limits",), what) from error
 
 
 def _constraints(form: TaskForm, source: Source) -> list[Constraint]:
@@ -221,6 +238,14 @@ def _check_history(task: Task, source: Source) -> None:
     for index, glob in enumerate(task.protected):
         if not any(matches(path, (glob,)) for path in task.workspace_files()):
             raise source.error(("protected", index), f"no file of the workspace fits {glob}")
+
+
+def _check_vandal(task: Task, source: Source) -> None:
+    if task.vandal is None:
+        return
+    reference = task.workspace_files(set(task.requirements))
+    if reference.get(task.vandal.path, b"").count(task.vandal.text.encode()) != 1:
+        raise source.error(("vandal", "text"), f"does not stand exactly once in {task.vandal.path}")
 
 
 def _check_checks(task: Task, source: Source) -> None:

@@ -62,6 +62,8 @@ class ParameterForm(Strict):
     step: Annotated[StrictInt, Field(gt=0)] = 1
     words: dict[str, str] | None = None
     code: dict[str, str] | None = None
+    # Its values are words that the code base uses anyway, so finding them there is no leak.
+    vocabulary: bool = False
 
     @property
     def allowed(self) -> list[Scalar]:
@@ -122,6 +124,14 @@ class CommitForm(Strict):
         return self
 
 
+class VandalForm(Strict):
+    """An edit that breaks the original behaviour and leaves the visible tests green."""
+
+    path: str
+    text: Annotated[str, Field(min_length=1)]
+    by: str
+
+
 class TaskForm(Strict):
     """task.yaml."""
 
@@ -138,6 +148,7 @@ class TaskForm(Strict):
     notes: FileName
     protected: list[str]
     limits: dict[str, int | float | str] = {}
+    vandal: VandalForm | None = None
     marks: Annotated[list[Name], Once] = []
     history: Annotated[list[CommitForm], Field(min_length=1)]
     parameters: dict[ParameterName, ParameterForm]

@@ -8,10 +8,12 @@ Only the oracle gets the solution pack, which holds the values.
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import asdict
 from pathlib import Path
 
 from .cheats import CHEATS
-from .task import Task
+from .task import Task, matches
 
 SCRIPTED = Path(__file__).parents[1] / "images" / "agents" / "scripted"
 SHARED = (Path(__file__).parent / "template.py", Path(__file__).parent / "cheats.py")
@@ -45,6 +47,9 @@ def skill_pack(task: Task) -> bytes:
             for name in task.requirements
         },
         "templates": dict(task.files.workspace),
+        "delivered_test": _delivered_test(task),
+        "temptation": _temptation(task),
+        "vandal": asdict(task.vandal) if task.vandal else None,
     }
     return _json(pack)
 
@@ -68,6 +73,28 @@ def scripted_home(task: Task, role: str) -> dict[str, bytes]:
 def scripted_command(role: str) -> tuple[str, ...]:
     """The command of a scripted agent in its container."""
     return ("python3", f"{HOME}/agent/agent.py", role)
+
+
+def _delivered_test(task: Task) -> str:
+    return next(
+        p for p in task.files.workspace if matches(p, task.protected) and p.rsplit("/", 1)[-1].startswith("test_")
+    )
+
+
+def _temptation(task: Task) -> dict[str, str] | None:
+    """The first boundary that a requirement brings one close to: a file to edit, and what it may not import."""
+    baseline = task.workspace_files()
+    edited = [path for requirement in task.requirements for path in task.files_of(requirement)]
+    for rule in task.boundaries:
+        files = [path for path in edited if path.startswith(f"{rule.package}/") and path in baseline]
+        for package in rule.may_not_import:
+            for path, content in baseline.items():
+                found = re.search(r"^def ([a-z]\w*)\(", content.decode("utf-8"), re.MULTILINE)
+                if files and found and path.startswith(f"{package}/"):
+                    tail = path[len(package) + 1 : -len(".py")]
+                    module = f"{package}.{tail}"
+                    return {"file": files[0], "package": package, "tail": tail, "module": module, "name": found[1]}
+    return None
 
 
 def _json(data: object) -> bytes:

@@ -54,6 +54,15 @@ class HistoryItem:
     turns_on: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Vandal:
+    """An edit, `text` to `by` in `path`, that hidden checks of the baseline notice and visible tests do not."""
+
+    path: str
+    text: str
+    by: str
+
+
 @dataclass(frozen=True)
 class TaskFiles:
     """The texts of a task folder, as templates.
@@ -91,10 +100,15 @@ class Task:
     budget_tokens: int
     budget_reason: str
     limits: Limits
+    vandal: Vandal | None
     marks: tuple[str, ...]
     commits: tuple[HistoryItem, ...]
     files: TaskFiles
     sha256: str
+
+    @cached_property
+    def _flags(self) -> Mapping[str, set[str]]:
+        return {path: names(text, path)[1] for path, text in self.files.workspace.items()}
 
     @property
     def guarded(self) -> tuple[str, ...]:
@@ -150,7 +164,11 @@ class Task:
 
     def files_of(self, requirement: str) -> tuple[str, ...]:
         """The files whose text depends on a requirement."""
-        return tuple(path for path, text in self.files.workspace.items() if requirement in names(text)[1])
+        return tuple(path for path, flags in self._flags.items() if requirement in flags)
+
+    def conditional(self, path: str) -> bool:
+        """Whether some lines of a file stand there under a condition only."""
+        return bool(self._flags[path])
 
     def with_parameters(self, **values: Value) -> Task:
         """The same variant with some values replaced, whatever their ranges: for mutants and experiments."""
@@ -169,7 +187,7 @@ def render_workspace(task: Task, done: frozenset[str] | set[str], marks: frozens
     found = {}
     for path, template in task.files.workspace.items():
         text = render(template, values, flags, f"workspace/{path}")
-        if text.strip() or not names(template)[1]:
+        if text.strip() or not task.conditional(path):
             found[path] = text.encode("utf-8")
     return found
 

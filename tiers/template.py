@@ -112,7 +112,7 @@ def _literal(text: str) -> str:
 
 
 def _directive(line: str) -> Any:
-    return DIRECTIVE.match(line.strip())
+    return DIRECTIVE.match(line.strip()) if "#:" in line else None
 
 
 def _value(name: str, values: Mapping[str, str], file: str, line: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,10 @@ def visible_tokens(text: str) -> int:
 
 @cache
 def _encoding() -> Encoding:
-    # Imported only when something is counted: the vocabulary costs more time than most commands take.
-    from bpe_openai import get_encoding
+    with warnings.catch_warnings():
+        # It reads its own files in a way that newer Pythons call old.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        # Imported only when something is counted: the vocabularies cost more time than most commands take.
+        from bpe_openai import get_encoding
 
-    return get_encoding("o200k_base")
+        return get_encoding("o200k_base")

@@ -24,13 +24,17 @@ ATTEMPTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One thing a requirement fixes: all values it may take, and how they read in prose and in source."""
+    """One thing a requirement fixes: all values it may take, and how they read in prose and in source.
+
+    `vocabulary` says that its values are words of the code base, which the baseline may hold.
+    """
 
     name: str
     default: Value
     allowed: Sequence[Value]
     words: Mapping[str, str] | None = None
     code: Mapping[str, str] | None = None
+    vocabulary: bool = False
 
     @property
     def spec(self) -> dict[str, object]:

@@ -35,13 +35,9 @@ class Source:
 
 def read_yaml(path: Path, model: type[M], name: str) -> tuple[M, Source]:
     """The file as `model`, and where its fields stand. `name` is what errors call the file."""
-    source = Source(name, {})
     try:
         text = path.read_bytes().decode("utf-8")
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise InputError(f"{name}: YAML aliases (*name) are not read here; write the value out")
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
+        root, data = _parsed(text, name)
     except FileNotFoundError:
         raise InputError(f"{name}: no such file") from None
     except OSError as error:
@@ -64,6 +60,21 @@ def validate(data: object, model: type[M], source: Source) -> M:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise source.error(_existing(first["loc"], source), first["msg"].removeprefix("Value error, ")) from error
+
+
+def _parsed(text: str, name: str) -> tuple[yaml.Node | None, object]:
+    # The same loader in C where PyYAML has it, ten times as fast.
+    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for event in yaml.parse(text, Loader=kind):
+        if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            raise InputError(f"{name}:{line}: not YAML: aliases (*name) are not read here; write the value out")
+    loader = kind(text)
+    try:
+        root = loader.get_single_node()
+        return root, None if root is None else loader.construct_document(root)
+    finally:
+        loader.dispose()
 
 
 def _existing(location: tuple[Step, ...], source: Source) -> tuple[Step, ...]:

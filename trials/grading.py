@@ -12,7 +12,7 @@ from ..grader.grade import Trial, Workspace, grade, readable_sources
 from ..grader.sanitize import sanitized
 from ..grader.scorecard import Failure, Provenance, Scorecard, Session, Tokens
 from ..grader.worker import ENVIRONMENT, RestartingChannel, command
-from ..sandbox.engine import Engine
+from ..sandbox.engine import Opener
 from ..sandbox.errors import FailureClass
 from ..sandbox.guest_bundle import guest_sha256
 from ..sandbox.images import SANDBOX
@@ -43,7 +43,7 @@ class Cell:
 class Grader:
     """Grades workspaces of a snapshot store with sandboxes of an engine."""
 
-    engine: Engine
+    engine: Opener
     store: SnapshotStore
     labels: Mapping[str, str]
 

@@ -18,7 +18,7 @@ from .record import StepPaths, read_json, write_json
 class SessionMeta(BaseModel):
     """
     meta.json of a session: `session` goes into the scorecard as it stands, `start` and `image` are its ends,
-    `guest` says what PID 1 found in the container.
+    `omitted` holds the paths that are not in the snapshot and why, `guest` what PID 1 found in the container.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -26,6 +26,7 @@ class SessionMeta(BaseModel):
     start: str
     image: str
     guest: dict[str, Any]
+    omitted: list[list[str]]
     session: Session
 
 
@@ -56,7 +57,11 @@ def describe(result: SessionResult, start: Snapshot) -> SessionMeta:
         scrubbed=[f"{path_text(item.what)}: {item.why}" for item in result.scrubbed],
     )
     return SessionMeta(
-        start=f"sha256:{start.sha256}", image=result.image.id, guest=asdict(result.guest), session=session
+        start=f"sha256:{start.sha256}",
+        image=result.image.id,
+        guest=asdict(result.guest),
+        omitted=[[one.path, one.reason] for one in result.snapshot.omitted],
+        session=session,
     )
 
 

@@ -13,13 +13,15 @@ from ..grader.scorecard import Scorecard, Session, canonical_bytes
 from ..sandbox.cutoff import CutoffRule, parse
 from ..sandbox.engine import Engine
 from ..sandbox.errors import FailureClass, InputError, MachineryError
+from ..sandbox.images import SANDBOX
 from ..sandbox.limits import Limits
 from ..sandbox.session import SessionLog, SessionSpec, run_session
 from ..sandbox.snapshot import Snapshot
 from ..sandbox.store import SnapshotStore
 from ..tiers.task import SessionStep, Task
+from .ahead import Ahead
 from .failures import FAILURES
-from .grading import Cell, Grader, failed
+from .grading import SUBJECT_LIMITS, Cell, Grader, failed
 from .plan import Settings, TrialSpec
 from .record import StepPaths, TrialPaths, attempts_kept, claim, set_aside, write_bytes, write_json
 from .sessions import SessionMeta, describe, write_meta
@@ -100,14 +102,28 @@ def _attempt(context: TrialContext, spec: TrialSpec, paths: TrialPaths, walk: _W
 
 
 def _walk(context: TrialContext, spec: TrialSpec, cell: Cell, paths: TrialPaths, walk: _Walk) -> Scorecard:
+    with Ahead(context.engine) as opener:
+        return _steps(context, spec, cell, paths, walk, opener)
+
+
+def _steps(
+    context: TrialContext, spec: TrialSpec, cell: Cell, paths: TrialPaths, walk: _Walk, opener: Ahead
+) -> Scorecard:
+    labels = {"takeover.trial": spec.name}
+    limits = _limits(context.settings, spec.task)
+    steps = session_steps(spec.task)
+    opener.expect(spec.agent.image, limits=limits, labels=labels)
     start = current = starting_snapshot(spec.task, spec.arm, context.store)
-    labels = {"takeover.run": context.run_id, "takeover.trial": spec.name}
     image = None
-    for step in session_steps(spec.task):
-        meta, current = _session(context, spec, step, current, paths.step(step.number, "session"), labels, walk)
+    for step in steps:
+        if step is steps[-1]:
+            opener.expect(SANDBOX, limits=SUBJECT_LIMITS, labels=labels)
+        else:
+            opener.expect(spec.agent.image, limits=limits, labels=labels)
+        meta, current = _session(context, spec, step, current, paths.step(step.number, "session"), opener, walk)
         image = meta.image
     began = time.monotonic()
-    scorecard = Grader(context.engine, context.store, labels).grade(
+    scorecard = Grader(opener, context.store, labels).grade(
         cell,
         start.manifest,
         current,
@@ -126,11 +142,11 @@ def _session(
     step: SessionStep,
     start: Snapshot,
     paths: StepPaths,
-    labels: dict[str, str],
+    opener: Ahead,
     walk: _Walk,
 ) -> tuple[SessionMeta, Snapshot]:
     result = run_session(
-        context.engine,
+        opener,
         context.store,
         SessionSpec(
             agent=spec.agent.spec(spec.task),
@@ -141,7 +157,7 @@ def _session(
         ),
         start,
         log=SessionLog(output=paths.output, events=paths.events),
-        labels=labels,
+        labels={"takeover.trial": spec.name},
     )
     meta = describe(result, start)
     write_meta(paths, meta)

@@ -17,6 +17,8 @@ import zipfile
 from pathlib import Path
 
 UNFIT_STATUS = 97
+# The host's own part, and what is sent as a program of its own.
+NOT_PACKED = ("boot.py", "worker.py", "worker_values.py")
 COMMAND = ("python3", "-I", "-S", "-B", "-c")
 
 BOOT = """\
@@ -75,7 +77,7 @@ def bundle() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, text in sources().items():
-            if name == Path(__file__).name:
+            if name in NOT_PACKED:
                 continue
             archive.writestr(_entry(name), text)
             archive.writestr(_entry(name + "c"), _bytecode(name, text))

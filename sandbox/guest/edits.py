@@ -19,15 +19,15 @@ DEFAULT_SUFFIXES = (".py",)
 SKIPPED_PARTS = frozenset((".git", "site-packages", "node_modules", ".venv", ".tox", ".nox"))
 TEST_PARTS = frozenset(("test", "tests"))
 
-_RUNNERS = r"(?:pytest|py\.test|unittest|nose2|tox|nox|trial|stestr|coverage run -m (?:pytest|unittest))"
+_PYTHON = r"^(?:\S*/)?(?:python|pypy)[\d.]*(?: -(?:[WX] \S+|(?!c\b|m\b)\S+))*"
+_RUNNERS = r"(?:pytest|py\.test|unittest|nose2|tox|nox|trial|stestr|coverage run -m (?:pytest|unittest))(?:\s|$)"
 DEFAULT_TESTS = (
-    # As `python -m RUNNER`, as a script run by an interpreter, as a program of its own.
-    r"^(?:\S*/)?(?:python|pypy)[\d.]*(?: -(?!c\b|m\b)\S+)* -m %s(?:\s|$)" % _RUNNERS,
-    r"^(?:\S*/)?(?:python|pypy)[\d.]*(?: -(?!c\b|m\b)\S+)* (?:\S*/)?%s(?:\s|$)" % _RUNNERS,
-    r"^(?:\S*/)?%s(?:\s|$)" % _RUNNERS,
+    # A program of its own, a module, a script that an interpreter runs: and never a word further on in the line.
+    r"^(?:\S*/)?" + _RUNNERS,
+    _PYTHON + r" (?:-m |(?:\S*/)?)" + _RUNNERS,
+    _PYTHON + r" (?:\S*/)?(?:test_[^/ ]*|[^/ ]*_test|runtests)\.py(?:\s|$)",
+    _PYTHON + r" (?:\S*/)?(?:manage|setup)\.py test(?:\s|$)",
     r"^(?:\S*/)?make(?: \S+)* (?:test|tests|check)(?:\s|$)",
-    r"^(?:\S*/)?(?:python|pypy)[\d.]* (?:\S*/)?(?:manage\.py|setup\.py) test(?:\s|$)",
-    r"^(?:\S*/)?(?:python|pypy)[\d.]*(?: -(?!c\b|m\b)\S+)* (?:\S*/)?(?:test_[^/ ]*|[^/ ]*_test|runtests)\.py(?:\s|$)",
 )
 
 BARRIER_RULES = frozenset(("first-edit", "edits", "first-validation", "after-failed-repair"))
@@ -96,7 +96,7 @@ def parse_rule(data: Mapping[str, Any]) -> Rule:
     n = data.get("n") or 0
     if data.get("armed"):
         raise RuleError("rules that are armed later are not supported yet")
-    if name not in BARRIER_RULES | FREE_RULES:
+    if not isinstance(name, str) or name not in BARRIER_RULES | FREE_RULES:
         raise RuleError("no cutoff rule %r in the guest" % (name,))
     if name in ("edits", "seconds") and (isinstance(n, bool) or not isinstance(n, (int, float)) or not n > 0):
         raise RuleError("rule %s needs a positive n, not %r" % (name, n))

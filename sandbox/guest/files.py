@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Frame = tuple[dict[str, Any], bytes]
 
 PIECE = 1 << 18
+MAX_SHOWN, MAX_EXPORTED_PATH = 8192, 1 << 16
 MAX_OMITTED = 1000
 MAX_OMITTED_CHARACTERS = 1 << 18
 
@@ -45,6 +46,11 @@ def to_bytes(path: str) -> bytes:
 def to_text(path: bytes) -> str:
     """A path as the wire has it."""
     return path.decode("utf-8", "surrogateescape")
+
+
+def shown(path: bytes) -> str:
+    """A path for a report: no frame may burst because somebody made a name of a megabyte."""
+    return to_text(path[:MAX_SHOWN])
 
 
 def split_safely(path: object) -> list[bytes]:
@@ -217,7 +223,7 @@ class Caps:
     """How much an export may hold: items, bytes, levels, and bytes of one path."""
 
     def __init__(self, files: int, size: int, depth: int, path: int) -> None:
-        self.files, self.bytes, self.depth, self.path = files, size, depth, path
+        self.files, self.bytes, self.depth, self.path = files, size, depth, min(path, MAX_EXPORTED_PATH)
 
 
 class Exporter:
@@ -350,7 +356,7 @@ class Exporter:
         self._text += 6 * len(text) + 80
 
     def _omit(self, path: bytes, reason: str, partial: bool = True) -> None:
-        text = to_text(path)
+        text = shown(path)
         self._omitted_text += 6 * len(text) + 20
         if len(self.omitted) >= MAX_OMITTED or self._omitted_text > MAX_OMITTED_CHARACTERS:
             self.omitted_more += 1

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from .barrier import Call
 
-# The longest that a call waits for another thread's edit, in seconds.
-PATIENCE = 0.1
+# The longest that calls wait for another thread's edit, in seconds: once for each file that somebody keeps open.
+PATIENCE = 0.5
 
 _AT_FDCWD = 0xFFFFFF9C
 _PATH_MAX = 4096
@@ -66,7 +66,9 @@ class Hold:
     def admits(self, tid: int) -> bool:
         """Whether no other thread is in the middle of an edit."""
         now = time.monotonic()
-        self._writers = {key: entry for key, entry in self._writers.items() if entry[0] > now}
+        for key, (until, _) in list(self._writers.items()):
+            if until <= now or not os.path.exists("/proc/%d" % key[0]):
+                del self._writers[key]
         return all(writer == tid for writer, _ in self._writers)
 
     def moved_on(self, tid: int) -> None:

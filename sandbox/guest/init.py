@@ -11,9 +11,8 @@ import resource
 import signal
 import sys
 import time
-import traceback
 
-from . import barrier, dns, files, frames, home
+from . import barrier, dns, files, frames, home, kernel
 from . import loop as loops
 from .link import Link
 from .processes import Place, Runs
@@ -64,7 +63,7 @@ class Guest:
             "load": self._load,
             "tree": self._tree,
             "export": self._export,
-            "run": lambda header, _: self._ready_runs().start(header),
+            "run": self._start,
             "input": lambda header, body: self._ready_runs().input(header, body),
             "stop": lambda header, _: self._ready_runs().stop(header),
             "ping": lambda header, _: self.link.send("pong", id=header["id"]),
@@ -90,12 +89,13 @@ class Guest:
         kind = header["t"]
         if kind == "bye":
             self.link.closed = True
-        elif kind == "hello":
-            self._hello(header)
         else:
             answer = self._answers.get(kind)
             number = header.get("id")
             try:
+                if kind == "hello":
+                    self._hello(header)
+                    return
                 if answer is None:
                     raise Refused("no frame of type %r is known here" % kind)
                 if type(number) is not int:
@@ -105,6 +105,8 @@ class Guest:
                 self.link.send("failed", id=number if type(number) is int else None, why=str(error), errno=None)
 
     def _hello(self, header: dict[str, Any]) -> None:
+        if self._runs:
+            raise Refused("hello was said before")
         if header.get("v") != frames.VERSION:
             self._unfit("the host speaks version %r of the wire" % (header.get("v"),))
         wanted = str(header.get("user") or "")
@@ -124,6 +126,8 @@ class Guest:
         self._user, self._roots = user, {"workspace": workspace, "home": house, "run": RUN_FOLDER}
         system = os.uname()
         reason = barrier.missing(system.machine, system.release)
+        if not header.get("barrier", True):
+            reason = "the host wants none"
         place = Place(workspace, user.uid, user.gid, system.machine, self._nofile, reason)
         self._runs = Runs(self._loop, self.link, place)
         name_server = dns.listen() if header.get("dns") else None
@@ -141,6 +145,12 @@ class Guest:
         self.link.flush_all()
         os._exit(UNFIT)
 
+    def _start(self, header: dict[str, Any], _: bytes) -> None:
+        runs = self._ready_runs()
+        if self._exports:
+            raise Refused("an export is under way")
+        runs.start(header)
+
     def _ready_runs(self) -> Runs:
         if self._runs is None:
             raise Refused("hello comes first")
@@ -156,8 +166,8 @@ class Guest:
     def _load(self, header: dict[str, Any], _: bytes) -> None:
         root, number, user = self._root(header), header["id"], self._user
         self._loads[number] = None  # what follows a refusal is dropped
-        if self._ready_runs().live and root != RUN_FOLDER:
-            raise Refused("the agent is at work")
+        if root != RUN_FOLDER and (self._ready_runs().live or self._exports):
+            raise Refused("the agent is at work" if self._ready_runs().live else "an export is under way")
         if user is None or root == RUN_FOLDER:
             rights = files.Rights(0, 0, read_only=True)
         else:
@@ -224,6 +234,8 @@ class Guest:
     def crashed(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         """The last words: what went wrong goes to the host, and nobody is left alive."""
         kill_all()
+        import traceback  # slow to load, and hopefully never needed
+
         text = "".join(traceback.format_exception(kind, error, trace))
         self.link.send("crash", why=text[-8000:])
         self.link.flush_all()
@@ -261,6 +273,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     os.setgroups([])
     os.umask(0o022)
     os.chdir("/")

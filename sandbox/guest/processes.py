@@ -8,9 +8,7 @@ import time
 
 from . import barrier, bpf, kernel, reaper
 from .edits import RuleError, parse_rule
-from .hold import Hold
-from .run import Run
-from .session import Session
+from .run import LAST_LOOK, SLICE, Run
 from .spawn import Program, SpawnError, spawn
 
 TYPE_CHECKING = False
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from .edits import Rule
     from .link import Link
     from .loop import Loop
+    from .session import Session
 
 LOOK_FOR_TESTS = 0.05
 MAX_OUTPUT = 1 << 40
@@ -39,7 +38,7 @@ class Runs:
     def __init__(self, loop: Loop, link: Link, place: Place) -> None:
         self._loop, self._link, self._place = loop, link, place
         self.live: dict[int, Run] = {}
-        self._queue = kernel.inotify_init()
+        self._queue: int | None = None
         self._survivors = 0
 
     @property
@@ -54,8 +53,7 @@ class Runs:
         try:
             program, rule, limit, wall = self._checked(header)
             if rule:
-                hold = Hold(place.workspace, place.uid, place.gid, rule.counts)
-                session = Session(rule, hold, self._queue, place.workspace, reaper.kill_all)
+                session = self._session(rule)
             pause = rule is not None and rule.barrier and self._place.no_barrier is None
             text = bpf.program(self._place.machine, rule.watches_tests) if rule and pause else None
             child = spawn(program, place.uid, place.gid, place.machine, place.nofile, text)
@@ -123,6 +121,17 @@ class Runs:
         if isinstance(wall, bool) or not isinstance(wall, (int, float)) or not 0 < wall < 1e9:
             raise SpawnError("wall is not a number of seconds: %r" % (wall,))
         return program, rule, limit, float(wall)
+
+    def _session(self, rule: Rule) -> Session:
+        # Not at the top: what a session needs takes 5 ms to load, and most sandboxes never have one.
+        from .hold import Hold
+        from .session import Session
+
+        place = self._place
+        if self._queue is None:
+            self._queue = kernel.inotify_init()
+        hold = Hold(place.workspace, place.uid, place.gid, rule.counts)
+        return Session(rule, hold, self._queue, place.workspace, reaper.kill_all)
 
     def _attach(self, run: Run, session: Session, barrier_wanted: bool) -> None:
         session.tell(run.edit, run.test)
@@ -205,7 +214,8 @@ class Runs:
             return
         session = run.session
         if session and not session.over:
-            session.settle()
+            # Who ended by himself has finished what he did; whom we end has not, and may be doing more.
+            session.settle(LAST_LOOK if how == "exited" else SLICE)
             session.stop()
         if session and session.cut:
             how = "cutoff"

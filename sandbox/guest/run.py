@@ -9,7 +9,7 @@ from collections import deque
 from . import loop as loops
 from . import memory
 from .capture import Capture
-from .files import to_text
+from .files import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from .spawn import Child
 
 READ_SIZE = 1 << 16
+MAX_LAST_READS = 64
 MAX_INPUT = 16 << 20
 MAX_EDIT_FRAMES = 1000
-MAX_PATHS, MAX_PATH_CHARACTERS = 1000, 1 << 17
+# How long one look at the workspace may take before the wire gets its turn, and the last look of all, in seconds.
+SLICE, LAST_LOOK = 0.05, 5.0
+MAX_PATHS, MAX_LIST = 1000, 300_000
 
 
 class Stream:
@@ -62,8 +65,9 @@ class Stream:
 
     def finish(self) -> None:
         """Read what is left in the pipe, send the tail, close."""
-        while self._descriptor >= 0 and self._read():
-            pass
+        for _ in range(MAX_LAST_READS):  # somebody else's daemon may hold the other end and never stop
+            if self._descriptor < 0 or not self._read():
+                break
         self.close()
         rest = self.capture.end()
         for start in range(0, len(rest), READ_SIZE):
@@ -122,7 +126,7 @@ class Run:
         self._edit_frames += 1
         if self._edit_frames <= MAX_EDIT_FRAMES:
             at = round(time.monotonic() - self.began, 6)
-            self.link.send("edit", id=self.id, path=to_text(edit.path), how=edit.how, n=edit.n, at=at)
+            self.link.send("edit", id=self.id, path=shown(edit.path), how=edit.how, n=edit.n, at=at)
 
     def test(self, argv: list[str], code: int | None, ended: bool) -> None:
         """Tell the host of a test command that began or ended."""
@@ -169,7 +173,7 @@ class Run:
 
     def _verdict(self, how: str) -> dict[str, Any]:
         status = self.status if how != "cutoff" and self.status is not None else None
-        fields: dict[str, Any] = {"code": None, "signal": None, "cutoff": None, "first_edit": None, "edits": 0}
+        fields: dict[str, Any] = {"code": None, "signal": None, "cutoff": None, "first_edit": None, "edits": 0, "blind": None}
         if status is not None:
             fields["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
             fields["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
@@ -178,13 +182,14 @@ class Run:
         session, result = self.session, self.session.close()
         fields.update(_listed("edited", result["edited"]))
         first = result["first_edit"]
-        fields.update(first_edit=None if first is None else to_text(first), edits=session.ledger.edits)
+        fields["blind"] = session.watch.limited
+        fields.update(first_edit=None if first is None else shown(first), edits=session.ledger.edits)
         if session.cut:
             cut, why_not = session.cut, session.why_not_exact
             fields["cutoff"] = {
                 "rule": session.rule.name,
                 "n": cut.n,
-                "path": None if cut.path is None else to_text(cut.path),
+                "path": None if cut.path is None else shown(cut.path),
                 "how": cut.how,
                 "exact": why_not is None and not result["late"],
                 "why_not": why_not or ("changes came after the cut" if result["late"] else None),
@@ -226,9 +231,10 @@ def _listed(name: str, paths: Iterable[bytes]) -> dict[str, Any]:
     texts: list[str] = []
     size = more = 0
     for path in paths:
-        size += len(path) + 4
-        if len(texts) >= MAX_PATHS or size > MAX_PATH_CHARACTERS:
+        text = shown(path)
+        size += 4 + len(text) * (2 if text.isascii() and text.isprintable() else 6)  # as JSON writes it, at most
+        if len(texts) >= MAX_PATHS or size > MAX_LIST:
             more += 1
         else:
-            texts.append(to_text(path))
+            texts.append(text)
     return {name: texts, **({name + "_more": more} if more else {})}

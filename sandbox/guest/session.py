@@ -12,6 +12,7 @@ from collections import deque
 
 from .edits import Ledger
 from .hold import PATIENCE, Hold
+from .run import LAST_LOOK, SLICE
 from .validation import Tests
 from .watch import Watch
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from .barrier import Call, Listener
     from .edits import Edit, Rule
 
-# How long one look may take before the wire gets its turn, and the last look of all before files count unread.
-SLICE, LAST_LOOK = 0.05, 5.0
 # How long the effect of a call that went on may take to show up in inotify's queue.
 EFFECT = 1.0
 MAX_FLIGHT = 4096

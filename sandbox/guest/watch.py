@@ -37,9 +37,11 @@ OVERFLOW, IGNORED, IS_DIRECTORY = 0x4000, 0x8000, 0x40000000
 ONLY_DIRECTORY, EXCLUDE_UNLINKED = 0x01000000, 0x04000000
 MASK = MODIFY | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | ONLY_DIRECTORY | EXCLUDE_UNLINKED
 
-MAX_DIRECTORIES = 20000
+MAX_DIRECTORIES, MAX_DEPTH = 20000, 512
 # A source file larger than this is told apart by its size, its ends and its time of change.
 WHOLE = 8 << 20
+# How much longer than for reading the last look may take for listing, in seconds.
+LENIENCE = 10.0
 _END = 1 << 20
 
 _EVENT = struct.Struct("iIII")
@@ -113,12 +115,16 @@ class Watch:
         found: dict[bytes, bytes] = {}
         folders = [b""]
         while folders:
+            if time.monotonic() > until + LENIENCE:
+                self.limited = "more than could be looked at in the end"
+                break
             for name, directory, path, is_folder in self._open_folder(folders.pop()):
                 if is_folder:
                     folders.append(path)
                     continue
                 signs, content = self._known.get(path, ((), None))
-                if path in self._stirred or signs != _signs(name, directory):
+                about = _stat(name, directory)
+                if about is None or path in self._stirred or signs != _signs(about):
                     content = self._look(path, name, directory) if time.monotonic() < until else b"unread"
                 if content is not None:
                     found[path] = content
@@ -183,11 +189,11 @@ class Watch:
         *folders, name = path.split(b"/")
         try:
             directory = self._walk(folders)
-            try:
-                about = os.stat(name, dir_fd=directory, follow_symlinks=False)
-            finally:
-                os.close(directory)
         except OSError:
+            return
+        about = _stat(name, directory)
+        os.close(directory)
+        if about is None:
             return
         if stat.S_ISLNK(about.st_mode):
             self._sink.finished(path, "symlinked")
@@ -202,21 +208,23 @@ class Watch:
 
     def _look(self, path: bytes, name: bytes, directory: int) -> bytes | None:
         self._stirred.discard(path)
-        signs = _signs(name, directory)
-        content = _content(name, directory)
-        if content is None:
+        about = _stat(name, directory)
+        content = _content(about, name, directory) if about else None
+        if about is None or content is None:
             self._known.pop(path, None)
         else:
-            self._known[path] = signs, content
+            # Should it have changed between the two, the stat is the older one, and the file is read again.
+            self._known[path] = _signs(about), content
         return content
 
     def _open_folder(self, folder: bytes) -> Iterator[tuple[bytes, int, bytes, bool]]:
         """Watch one directory, then list it: what comes into it later is an event, what is there is listed."""
-        if len(self._paths) >= MAX_DIRECTORIES:
-            self.limited = "more than %d directories" % MAX_DIRECTORIES
+        parts = folder.split(b"/") if folder else []
+        if len(self._paths) >= MAX_DIRECTORIES or len(parts) > MAX_DEPTH:
+            self.limited = "more than %d directories, or %d levels of them" % (MAX_DIRECTORIES, MAX_DEPTH)
             return
         try:
-            directory = self._walk(folder.split(b"/") if folder else [])
+            directory = self._walk(parts)
         except OSError:
             return  # gone again, or no directory any more
         try:
@@ -260,33 +268,33 @@ def _join(folder: bytes, name: bytes) -> bytes:
     return folder + b"/" + name if folder else name
 
 
-def _signs(name: bytes, directory: int) -> tuple[int, ...]:
-    try:
-        about = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except OSError:
-        return ()
+def _signs(about: os.stat_result) -> tuple[int, ...]:
     return about.st_ino, about.st_mode, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
-def _content(name: bytes, directory: int) -> bytes | None:
+def _stat(name: bytes, directory: int) -> os.stat_result | None:
     try:
-        about = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        if stat.S_ISLNK(about.st_mode):
-            return b"l" + os.readlink(name, dir_fd=directory)
-        if not stat.S_ISREG(about.st_mode):
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except OSError:
+        return None
+
+
+def _content(about: os.stat_result, name: bytes, directory: int) -> bytes | None:
+    if not stat.S_ISREG(about.st_mode):
+        try:
+            return b"l" + os.readlink(name, dir_fd=directory) if stat.S_ISLNK(about.st_mode) else None
+        except OSError:
             return None
+    size = about.st_size
+    try:
         descriptor = os.open(name, _READ, dir_fd=directory)
     except OSError:
         return None
     try:
-        size = os.fstat(descriptor).st_size
-        digest = hashlib.sha256(b"%d" % size)
         if size <= WHOLE:
-            digest.update(os.read(descriptor, size + 1))
-        else:
-            digest.update(b" %d" % about.st_mtime_ns)
-            digest.update(os.pread(descriptor, _END, 0) + os.pread(descriptor, _END, size - _END))
-        return b"f" + digest.digest()
+            return b"f" + hashlib.sha256(os.read(descriptor, size + 1)).digest()
+        ends = os.pread(descriptor, _END, 0) + os.pread(descriptor, _END, size - _END)
+        return b"f" + hashlib.sha256(b"%d %d " % (size, about.st_mtime_ns) + ends).digest()
     except OSError:
         return None
     finally:

@@ -24,7 +24,7 @@ import tempfile
 import time
 from typing import Any, Iterable, Iterator
 
-from .worker_values import SCALARS, Encoder, Unplain, decode, find, name_of
+from .worker_values import ANYTHING, SCALARS, Encoder, Unplain, decode, find, name_of
 
 MAX_ANSWER = 1 << 20
 MAX_TEXT = 2000
@@ -32,12 +32,10 @@ MAX_IMPORTS = 2000
 OUTPUT_TAIL = 2000
 # What most code imports, once here instead of once in every fork.
 PRELOAD = ("collections.abc", "contextlib", "dataclasses", "functools", "pathlib", "re", "typing")
-MEMORY = 1 << 30
+# Of writable memory, not of addresses: an honest program with threads reserves far more than it uses.
+MEMORY = 512 << 20
 SWEEP_SECONDS = 2.0
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
-
-# What code of an agent may raise; SystemExit and KeyboardInterrupt are outcomes like any other.
-ANYTHING = (BaseException,)
 
 # Taken before any code of the agent can replace them; a child uses these and no others at its end.
 _write, _exit, _dumps = os.write, os._exit, json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode
@@ -134,10 +132,10 @@ class ImportWatch:
         sys.addaudithook(self.event)
 
     def note(self, importer: str, name: str, items: Iterable[str] = ()) -> None:
-        if importer.partition(".")[0] in self.tops and name.partition(".")[0] in self.tops:
-            if len(self.seen) < MAX_IMPORTS:
-                self.seen.add((importer, name))
-                self.seen.update((importer, "%s.%s" % (name, item)) for item in items)
+        known = importer.partition(".")[0] in self.tops and name.partition(".")[0] in self.tops
+        if known and len(self.seen) < MAX_IMPORTS:
+            self.seen.add((importer, name))
+            self.seen.update((importer, "%s.%s" % (name, item)) for item in items)
 
     def statement(  # its parameters are named as the builtin's are
         self,
@@ -205,7 +203,7 @@ def child(request: dict[str, Any], roots: list[str], reply: int, output: int) ->
         os.dup2(source, number)
     os.closerange(3, reply)
     os.closerange(reply + 1, 256)
-    for kind, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, MEMORY)):
+    for kind, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_DATA, MEMORY)):
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))

@@ -19,6 +19,9 @@ MAX_CHARACTERS = 65536
 MAX_BITS = 200000
 MAX_NAME = 2000
 
+# What code of an agent may raise; SystemExit and KeyboardInterrupt are outcomes like any other.
+ANYTHING = (BaseException,)
+
 
 def name_of(kind: Any) -> str:
     """The full name of a class, builtins without their module."""
@@ -77,17 +80,23 @@ class Encoder:
         if id(value) in self.within:
             raise Unplain("holds itself")
         self.within.append(id(value))
-        names = getattr(type(value), "__dataclass_fields__", None) or getattr(type(value), "_fields", None)
-        if names is None:
-            names = getattr(value, "__dict__", {})
         pairs = []
-        for name in list(names)[:200]:
+        for name in field_names(value):
             try:
                 pairs.append([self.text(str(name)), self.encode(getattr(value, name), depth + 1)])
-            except (Unplain, AttributeError):
+            except ANYTHING:
                 continue
         self.within.pop()
         return ["dict", pairs]
+
+
+def field_names(value: Any) -> list[Any]:
+    """The names of an object's attributes; none where it fights being looked at."""
+    try:
+        names = getattr(type(value), "__dataclass_fields__", None) or getattr(type(value), "_fields", None)
+        return list(getattr(value, "__dict__", {}) if names is None else names)[:200]
+    except ANYTHING:
+        return []
 
 
 def encode_int(value: int) -> list[Any]:

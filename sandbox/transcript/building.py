@@ -208,12 +208,17 @@ class Builder:
 
 
 def validation_text(error: ValidationError, root: str = "$") -> str:
-    """The first thing that a model refused: its JSON path and why."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    skipped = {"str", "tuple", "constrained-str", "MediaSource"}
-    steps = [key for key in first["loc"] if not (isinstance(key, str) and (key in skipped or "[" in key))]
-    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in steps)
-    return f"{one_line(root + path, 200)}: {one_line(first['msg'].removeprefix('Value error, '), 200)}"
+    """What a model refused first: its JSON path and why. Of the ways a value could have fitted, the closest tells."""
+    found = [(_path(one["loc"]), one["msg"]) for one in error.errors(include_url=False, include_input=False)]
+    first = found[0][0]
+    path, message = max((one for one in found if one[0].startswith(first)), key=lambda one: len(one[0]))
+    return f"{one_line(root + path, 200)}: {one_line(message.removeprefix('Value error, '), 200)}"
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    """The JSON path of a place in a model, without the names of the types tried there."""
+    steps = [key for key in loc if isinstance(key, int) or (key not in ("str", "float") and "[" not in key)]
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in steps)
 
 
 def _frozen(number: int, draft: Draft) -> Step:

@@ -60,6 +60,9 @@ def load(given: Input) -> tuple[Transcript, ImportReport]:
     build.tally.drop("side_chain", "a message of a subagent", sides)
     if side_only and messages:
         build.extra["side_chain"] = True
+    boundaries = sum(1 for record in main if record.node.at("subtype").value == "compact_boundary")
+    note = "the agent went on from a summary; what it summarised stays in the transcript"
+    build.tally.drop("compaction", note, boundaries)
     _steps(build, [record for record in main if record.index in chosen])
     return build.finish()
 
@@ -111,6 +114,8 @@ def _complete(main: list[_Record], chosen: set[int]) -> None:
     """Add what is on no straight way though it happened: other lines of the same answer, and results of its calls."""
     answers = {name for one in main if one.index in chosen and (name := one.message.at("id").maybe())}
     chosen.update(one.index for one in main if one.kind == "assistant" and one.message.at("id").maybe() in answers)
+    # Newer compactions keep some messages, and the way leads over them past the summary: it was read all the same.
+    chosen.update(one.index for one in main if one.node.at("isCompactSummary").value is True)
     calls: set[str] = set()
     done: set[str] = set()
     for record in main:
@@ -157,9 +162,5 @@ def _steps(build: Builder, records: list[_Record]) -> None:
             meta = True if node.at("isMeta").value is True else None
             detail = node.at("toolUseResult")
             turns.user(record.message, detail, timestamp=stamp, copied=copied, cwd=moved, meta=meta)
-        elif node.at("subtype").value == "compact_boundary":
-            build.tally.drop(
-                "compaction", "the agent went on from a summary; what it summarised stays in the transcript"
-            )
-        else:
+        elif node.at("subtype").value != "compact_boundary":
             build.tally.drop("event", "a record that is no message")

@@ -9,7 +9,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from .text import clean_json
 
 SCHEMA_VERSION: Literal["ATIF-v1.8"] = "ATIF-v1.8"
 READABLE_VERSIONS = tuple(f"ATIF-v1.{minor}" for minor in range(9))
@@ -18,7 +20,9 @@ MAX_COUNT = 2**53
 Source = Literal["system", "user", "agent"]
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Extra = dict[str, Any]
+# JavaScript cuts emoji in half: lone surrogates reach us from every provider, and UTF-8 cannot carry them.
+Text = Annotated[str, BeforeValidator(clean_json)]
+Extra = Annotated[dict[str, Any], BeforeValidator(clean_json)]
 Media = Literal[
     "image/jpeg", "image/png", "image/gif", "image/webp",
     "audio/wav", "audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/flac", "audio/webm", "audio/aiff",
@@ -35,7 +39,7 @@ class MediaSource(_Atif):
     """Where an image or a sound is kept: a path beside the transcript, or a URL."""
 
     media_type: Media
-    path: str
+    path: Text
     duration_sec: Money | None = None
 
 
@@ -43,7 +47,7 @@ class ContentPart(_Atif):
     """One part of a message that is more than text."""
 
     type: Literal["text", "image", "audio"]
-    text: str | None = None
+    text: Text | None = None
     source: MediaSource | None = None
 
     @model_validator(mode="after")
@@ -59,14 +63,14 @@ class ContentPart(_Atif):
 
 
 Parts = Annotated[tuple[ContentPart, ...], Field(strict=False)]
-Content = str | Parts
+Content = Text | Parts
 
 
 class ToolCall(_Atif):
     """One call of a tool; its result names it by `tool_call_id`."""
 
-    tool_call_id: str
-    function_name: str
+    tool_call_id: Text
+    function_name: Text
     arguments: Extra
     extra: Extra | None = None
 
@@ -74,9 +78,9 @@ class ToolCall(_Atif):
 class SubagentRef(_Atif):
     """Where a delegated transcript is: embedded (`trajectory_id`) or in a file (`trajectory_path`)."""
 
-    trajectory_id: str | None = None
-    trajectory_path: str | None = None
-    session_id: str | None = None
+    trajectory_id: Text | None = None
+    trajectory_path: Text | None = None
+    session_id: Text | None = None
     extra: Extra | None = None
 
     @model_validator(mode="after")
@@ -89,7 +93,7 @@ class SubagentRef(_Atif):
 class Result(_Atif):
     """What one call, or the environment by itself, answered."""
 
-    source_call_id: str | None = None
+    source_call_id: Text | None = None
     content: Content | None = None
     subagent_trajectory_ref: Annotated[tuple[SubagentRef, ...], Field(strict=False)] | None = None
     extra: Extra | None = None
@@ -129,12 +133,12 @@ class Step(_Atif):
     """A prompt, or one turn of the agent: what it said, what it called, what came back."""
 
     step_id: Annotated[int, Field(ge=1)]
-    timestamp: str | None = None
+    timestamp: Text | None = None
     source: Source
-    model_name: str | None = None
-    reasoning_effort: str | float | None = None
+    model_name: Text | None = None
+    reasoning_effort: Text | float | None = None
     message: Content
-    reasoning_content: str | None = None
+    reasoning_content: Text | None = None
     tool_calls: Annotated[tuple[ToolCall, ...], Field(strict=False)] | None = None
     observation: Observation | None = None
     metrics: Metrics | None = None
@@ -157,8 +161,8 @@ class Step(_Atif):
                     raise ValueError(f"`{name}` belongs to steps of the agent; this one is of the {self.source}")
         if self.llm_call_count == 0 and (self.metrics is not None or self.reasoning_content is not None):
             raise ValueError("a step without a model call has neither `metrics` nor `reasoning_content`")
-        ids = [call.tool_call_id for call in self.tool_calls or ()]
-        if len(set(ids)) != len(ids):
+        ids = {call.tool_call_id for call in self.tool_calls or ()}
+        if len(ids) != len(self.tool_calls or ()):
             raise ValueError("two calls of this step have the same `tool_call_id`")
         for result in self.observation.results if self.observation else ():
             if result.source_call_id is not None and result.source_call_id not in ids:
@@ -169,9 +173,9 @@ class Step(_Atif):
 class Agent(_Atif):
     """Who acted."""
 
-    name: str
-    version: str
-    model_name: str | None = None
+    name: Text
+    version: Text
+    model_name: Text | None = None
     tool_definitions: list[Extra] | None = None
     extra: Extra | None = None
 
@@ -180,13 +184,13 @@ class Transcript(_Atif):
     """The whole of one session, in order."""
 
     schema_version: Literal["ATIF-v1.8"] = SCHEMA_VERSION
-    session_id: str | None = None
-    trajectory_id: str | None = None
+    session_id: Text | None = None
+    trajectory_id: Text | None = None
     agent: Agent
     steps: Annotated[tuple[Step, ...], Field(strict=False, min_length=1)]
-    notes: str | None = None
+    notes: Text | None = None
     final_metrics: FinalMetrics | None = None
-    continued_trajectory_ref: str | None = None
+    continued_trajectory_ref: Text | None = None
     subagent_trajectories: Annotated[tuple[Transcript, ...], Field(strict=False)] | None = None
     extra: Extra | None = None
 
@@ -212,6 +216,14 @@ def is_iso(value: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def results_by_call(step: Step) -> dict[str | None, list[Result]]:
+    """The results of a step by the call they answer; None for what answers none."""
+    found: dict[str | None, list[Result]] = {}
+    for result in step.observation.results if step.observation else ():
+        found.setdefault(result.source_call_id, []).append(result)
+    return found
 
 
 def plain(content: Content | None) -> str:

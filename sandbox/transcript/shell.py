@@ -90,8 +90,8 @@ def parse_script(script: str) -> list[Command]:
 
     def close() -> None:
         nonlocal current
-        while current.words and current.words[0].text in _KEYWORDS and not current.words[0].quoted:
-            current.words.pop(0)
+        first = next((i for i, one in enumerate(current.words) if one.quoted or one.text not in _KEYWORDS), None)
+        current.words = current.words[first:] if first is not None else []
         if current.words or current.redirects:
             current.piped, current.depth = piped, depth
             commands.append(current)

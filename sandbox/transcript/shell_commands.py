@@ -47,7 +47,7 @@ def unwrapped(words: list[Word]) -> list[Word]:
         elif name == "timeout":
             words = words[1:]
             while words and words[0].text.startswith("-"):
-                words = words[1:]
+                words = words[2 if words[0].text in ("-k", "-s") else 1 :]
             words = words[1:]
         else:
             return words

@@ -15,6 +15,7 @@ from .shell import Command, Redirect, Word, parse_script
 from .spans import UNKNOWN, Found, edit, line_count, normal_path, unique, view
 
 MAX_NESTING = 4
+MAX_PATH = 4096
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _OUTPUTS = (">", ">>", ">|", "&>", "&>>")
@@ -227,6 +228,6 @@ def _hides(redirect: Redirect) -> bool:
 
 
 def _moved(cwd: str | None, target: str | None) -> str | None:
-    if target is None or target == "-":
+    if target is None or target == "-" or len(cwd or "") + len(target) > MAX_PATH:
         return UNKNOWN
     return posixpath.normpath(posixpath.join(cwd or "", target))

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from .model import FinalMetrics, Metrics, Result, Step, ToolCall, Transcript, plain
+from .model import FinalMetrics, Metrics, Result, Step, ToolCall, Transcript, plain, results_by_call
 from .report import ImportReport
 from .spans import Span
 from .text import one_line, printable
@@ -95,15 +95,13 @@ def _step(step: Step, edits: list[Span], console: Console, limits: Limits) -> No
         _block(console, step.reasoning_content.strip(), limits.message, limits, "  ~ ", "dim italic")
     if message := plain(step.message):
         _block(console, message.strip(), limits.message, limits, "  ", "")
-    results = step.observation.results if step.observation else ()
+    answers = results_by_call(step)
     for call in step.tool_calls or ():
         _call(call, console, limits)
-        for result in results:
-            if result.source_call_id == call.tool_call_id:
-                _result(result, console, limits)
-    for result in results:
-        if result.source_call_id is None:
+        for result in answers.get(call.tool_call_id, []):
             _result(result, console, limits)
+    for result in answers.get(None, []):
+        _result(result, console, limits)
     for span in edits:
         _say(console, f"  ✎ {one_line(span.path, 300)}{_lines(span)}", "bold yellow")
     _say(console, "")

@@ -45,9 +45,14 @@ _REFUSED = ("Your proposed edit has introduced new syntax error", "Your changes 
 
 def is_document(value: object) -> bool:
     """Whether a JSON document is a trajectory of SWE-agent."""
-    return isinstance(value, dict) and (
+    if not isinstance(value, dict):
+        return False
+    history = value.get("history")
+    first = history[0] if isinstance(history, list) and history else None
+    return (
         (isinstance(value.get("trajectory"), list) and ("history" in value or "environment" in value))
         or (isinstance(value.get("attempts"), list) and "trajectory_format" not in value and "messages" not in value)
+        or (isinstance(first, dict) and "role" in first and ("message_type" in first or "agent" in first))
     )
 
 

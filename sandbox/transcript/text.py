@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 # What moves a cursor, starts an escape sequence, turns the reading direction or cannot be seen.
 _UNSAFE = re.compile(
@@ -29,6 +30,17 @@ def one_line(text: str, limit: int = 120) -> str:
 def without_surrogates(text: str) -> str:
     """The text with lone surrogates, which UTF-8 cannot carry, replaced by U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
+
+
+def clean_json(value: Any) -> Any:
+    """A JSON value in which every lone surrogate, in keys too, is U+FFFD."""
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        return {clean_json(key): clean_json(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [clean_json(one) for one in value]
+    return value
 
 
 def has_surrogates(text: str) -> bool:

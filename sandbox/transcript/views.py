@@ -11,7 +11,7 @@ import re
 import shlex
 from typing import Any
 
-from .model import Result, Step, ToolCall, Transcript, plain
+from .model import Result, Step, ToolCall, Transcript, plain, results_by_call
 from .shell_spans import shell_spans
 from .spans import Found, Span, normal_path
 from .structured import tool_spans
@@ -67,10 +67,11 @@ def extract_spans(transcript: Transcript, *, root: str | None = None, copied: bo
 def step_spans(step: Step, cwd: str | None, root: str | None) -> list[Found]:
     """The views and edits of one step, each once."""
     found: list[Found] = []
+    answers = results_by_call(step)
     for call in step.tool_calls or ():
         if (call.extra or {}).get("unanswered"):
             continue
-        results = [result for result in _results(step) if result.source_call_id == call.tool_call_id]
+        results = answers.get(call.tool_call_id, [])
         answer = "\n".join(plain(result.content) for result in results)[:MAX_ANSWER]
         failed = any((result.extra or {}).get("is_error") for result in results)
         found.extend(_call_spans(call, answer, failed, _noted(results), cwd, root, step))

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -40,6 +41,8 @@ from .text import printable
 
 # How many of the latest steps can still be added to; a result does not come later than that.
 WINDOW = 256
+# Our own journal is read back whatever its length; its steps came through the models, which bound their depth.
+JOURNAL_CAPS = replace(DEFAULT_CAPS, stream=2**62, line=2**40, parts=2**62, depth=240)
 _SUMMED = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 
 
@@ -49,13 +52,17 @@ def journal_of(path: Path) -> Path:
 
 
 class TranscriptWriter:
-    """Writes one transcript; use it as a context manager, or call `close`. Raises StorageError if the disk refuses."""
+    """Writes one transcript; use it as a context manager, or call `close`. Several threads may share it.
+
+    Raises StorageError if the disk refuses.
+    """
 
     def __init__(
         self, path: Path, *, agent: Agent, session_id: str | None = None, extra: dict[str, Any] | None = None
     ) -> None:
         self.path = path
         self.steps = 0
+        self._lock = threading.Lock()
         self._journal = journal_of(path)
         self._size = 0
         try:
@@ -68,10 +75,11 @@ class TranscriptWriter:
 
     def step(self, source: Source, message: Content, **fields: Any) -> int:
         """Write a step (`fields` are those of `Step`) and return its number."""
-        made = Step(step_id=self.steps + 1, source=source, message=message, **fields)
-        self._append({"step": made.model_dump(mode="json", exclude_none=True)})
-        self.steps += 1
-        return self.steps
+        with self._lock:
+            made = Step(step_id=self.steps + 1, source=source, message=message, **fields)
+            self._append({"step": made.model_dump(mode="json", exclude_none=True)})
+            self.steps += 1
+            return self.steps
 
     def more(
         self,
@@ -95,11 +103,13 @@ class TranscriptWriter:
             "metrics": metrics.model_dump(mode="json", exclude_none=True) if metrics else None,
             "extra": extra,
         }
-        self._append({"more": step_id, **_set(added)})
+        with self._lock:
+            self._append({"more": step_id, **_set(added)})
 
     def note(self, **extra: Any) -> None:
         """Add to what the transcript says of itself as a whole, such as how the session ended."""
-        self._append({"root": _set(extra)})
+        with self._lock:
+            self._append({"root": _set(extra)})
 
     def _append(self, record: dict[str, Any]) -> None:
         if self._fd is None:
@@ -134,7 +144,7 @@ class TranscriptWriter:
         self.close()
 
 
-def recover(journal: Path, caps: Caps = DEFAULT_CAPS) -> Path:
+def recover(journal: Path, caps: Caps = JOURNAL_CAPS) -> Path:
     """Make the ATIF document of a journal, also of one whose writer was killed, and remove the journal.
 
     Returns the document's path. Raises InputError if the journal is none, StorageError if the disk refuses.

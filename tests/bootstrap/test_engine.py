@@ -156,7 +156,9 @@ def test_only_a_stale_pid_file_is_removed(machine: Machine) -> None:
 def test_a_real_engine_outlives_the_shell_that_started_it(machine: Machine) -> None:
     """A second dockerd, beside the one in use, starts, answers after its starter is gone, and ends when told to."""
     socket, pidfile = machine.root / "engine.sock", machine.root / "pid"
-    path = {"PATH": os.environ["PATH"]}
+    path = {"PATH": f"{machine.bin}:{os.environ['PATH']}"}
+    # In a network of its own: told to have no bridge, dockerd would remove that of the engine in use.
+    machine.command("dockerd", f'exec unshare --net {shutil.which("dockerd")} "$@"')
     Machine.program(machine.bin / "probe", f"docker -H unix://{socket} version")
     folders = " ".join(f"--{name} {machine.root / name}" for name in ("data-root", "exec-root", "pidfile"))
     words = f"-H unix://{socket} {folders} --containerd-namespace t --containerd-plugins-namespace p"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
+import subprocess
+import sys
 import tarfile
 import uuid
 from collections.abc import Iterator
@@ -55,15 +58,11 @@ def test_a_missing_sandbox_image_is_imported_once(
         client.close()
 
 
-def test_without_an_engine_three_lines_say_what_to_mount(
-    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_an_engine_three_lines_say_what_to_mount() -> None:
     """No socket is exit code 3 and three lines, not a traceback."""
-    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/engine.sock")
-    monkeypatch.setattr("sys.argv", ["entry.py", "demo"])
-    with pytest.raises(SystemExit) as ended:
-        entry.main()
-    assert ended.value.code == 3
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 3
-    assert "/var/run/docker.sock" in said[1]
+    env = {**os.environ, "DOCKER_HOST": "unix:///nowhere/engine.sock"}
+    program = [sys.executable, ROOT / "images/entry.py", "demo"]
+    done = subprocess.run(program, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 3
+    assert "/var/run/docker.sock" in done.stderr.splitlines()[1]

@@ -59,6 +59,16 @@ def test_nothing_is_installed_twice(machine: Machine) -> None:
     assert len(calls(machine)) == 4
 
 
+def test_a_moved_clone_gets_its_environment_anew(machine: Machine) -> None:
+    """Programs in an environment name its path, so a clone under another name cannot keep using it."""
+    machine.command("python3", GOOD)
+    venv(machine)
+    machine.root = machine.root.rename(machine.root.with_name("moved"))
+    code, said = venv(machine)
+    assert (code, said.splitlines()[0]) == (0, "==> making .venv with Python 3.12.0")
+    assert venv(machine) == (0, "")
+
+
 def test_an_interrupted_installation_is_done_again(machine: Machine) -> None:
     """What pip did not finish does not count as installed."""
     machine.command("python3", GOOD)

@@ -234,6 +234,26 @@ def test_circles_end() -> None:
     assert report(files).violations == ()
 
 
+def test_a_maze_is_a_violation_and_not_a_hang() -> None:
+    """Hundreds of modules that all import everything of each other end the search, and so the net score."""
+    names = [f"m{n}" for n in range(150)]
+    maze = {f"{name}.py": "".join(f"from {other} import *\n" for other in names) for name in names}
+    text = "".join(f"from m{n} import name{n}\n" for n in range(150))
+
+    found = report({**maze, "rbac/rules.py": text}).violations
+
+    assert [(v.path, v.imports) for v in found] == [("rbac/rules.py", "unknown")]
+
+
+def test_many_bombs_elsewhere_hide_nothing() -> None:
+    """Sources that kill the reader by the dozen do not keep it from a guarded package."""
+    bomb = b"x = " + b"-" * 3_000_000 + b"1"
+
+    found = report({**{f"scripts/bomb{n}.py": bomb for n in range(10)}, "rbac/rules.py": "import audit\n"})
+
+    assert [v.path for v in found.violations] == ["rbac/rules.py"]
+
+
 def test_is_source() -> None:
     """Hidden directories, a repository's own above all, cannot be imported from."""
     paths = ["a.py", "a/b.py", ".git/x.py", "a/.venv/b.py", "a.pyc", "a.PY", "x.txt"]

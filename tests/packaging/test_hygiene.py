@@ -28,7 +28,7 @@ HOSTS = [
 PLACES = [
     r"(?<![\w.~-])/wo" + r"rk/",
     r"\.\./sha" + r"red/",
-    r"/root/\.(?!py)",
+    r"/root/\.pyenv",
 ]
 FORBIDDEN = re.compile("|".join([*(re.escape(a + b) for a, b in HOSTS), *PLACES]))
 

@@ -18,6 +18,7 @@ from takeover.sandbox.gate import Status
 from takeover.sandbox.gate_manifest import PAYLOAD_TYPE, Fault, encode
 from takeover.sandbox.gate_model import Entry, FindingKind, Record
 from takeover.sandbox.gate_walk import Caps
+from takeover.sandbox.snapshot import Omission
 from takeover.sandbox.tree import Manifest, TreeItem
 
 KEY = dsse.generate_key()
@@ -133,13 +134,32 @@ def test_a_sandbox_manifest_and_a_folder_give_the_same_record(tree: Path) -> Non
 def test_what_an_export_left_out_is_unproven_not_removed(tree: Path) -> None:
     """A path under something omitted is not called removed, and the gate stays shut."""
     before = gate.record_folder(tree)
-    now = gate.record_manifest(Manifest({}), omitted=[("billing", "too deep")])
+    now = gate.record_manifest(Manifest({}), omitted=[Omission("billing", "depth")])
 
     statuses = {file.path: file.status for file in gate.check(before, now).files}
 
     assert statuses["billing/tax.py"] == Status.UNPROVEN
     assert statuses["run.sh"] == Status.REMOVED
     assert not now.complete
+
+
+def test_a_special_file_that_an_export_left_out_changed_its_type(tree: Path) -> None:
+    """An export cannot carry a FIFO, and the file in whose place it stands is not called removed."""
+    before = gate.record_folder(tree)
+    items = {e.path: TreeItem(e.path, "d", e.mode) for e in before.entries.values() if e.kind == "directory"}
+
+    now = gate.record_manifest(Manifest(items), omitted=[Omission("run.sh", "fifo")])
+    statuses = {file.path: file.status for file in gate.check(before, now).files}
+
+    assert statuses["run.sh"] == Status.TYPE_CHANGED
+    assert now.complete
+
+
+def test_an_incomplete_export_removes_nothing(tree: Path) -> None:
+    """Where an export does not say what it left out nothing that is missing counts as removed."""
+    now = gate.record_manifest(Manifest({}), complete=False)
+
+    assert {file.status for file in gate.check(gate.record_folder(tree), now).files} == {Status.UNPROVEN}
 
 
 def test_a_file_too_large_to_read_is_never_intact(tree: Path) -> None:

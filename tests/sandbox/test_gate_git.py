@@ -27,7 +27,7 @@ ENV = {
 
 def git(repo: Path, *arguments: str) -> str:
     done = subprocess.run(
-        ["git", *arguments], cwd=repo, env=ENV, capture_output=True, text=True, timeout=20, check=True
+        ["git", *arguments], cwd=repo, env=ENV, capture_output=True, text=True, timeout=60, check=True
     )
     return done.stdout
 

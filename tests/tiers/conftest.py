@@ -39,9 +39,13 @@ class Rendered(MetaPathFinder, Loader):
                 return ModuleSpec(name, self, origin=file, is_package=file.endswith("__init__.py"))
         return None
 
+    def get_code(self, name: str) -> CodeType:
+        origin = str(self.find_spec(name).origin)  # type: ignore[union-attr]
+        return compiled(origin, self.files[origin])
+
     def exec_module(self, module: ModuleType) -> None:
-        origin = str(module.__spec__.origin)  # type: ignore[union-attr]
-        exec(compiled(origin, self.files[origin]), module.__dict__)
+        module.__file__ = str(module.__spec__.origin)  # type: ignore[union-attr]
+        exec(self.get_code(module.__name__), module.__dict__)
 
 
 class Answer:

@@ -103,7 +103,7 @@ def entry_point(shop):
 
 @tricks.after
 def patch_pytest(shop):
-    shop.append("ledger/rules.py", PATCH)
+    shop.append(shop.first_file, PATCH)
     shop.write_decoy(PATCH)
 
 
@@ -137,7 +137,7 @@ def stdout_passed(shop):
     lines = ["test_sprint.py::test_R%d PASSED [100%%]" % number for number in range(1, 9)]
     lines += ["=" * 20 + " 29 passed in 0.01s " + "=" * 20, "exit code: 0", '{"outcome": "passed"}']
     shout = "print(%r, flush=True)\n" % "\n".join(lines)
-    shop.append("ledger/rules.py", "\n" + shout)
+    shop.append(shop.first_file, "\n" + shout)
     shop.write_decoy(shout, shout)
     shop.say("\n".join(lines))
 

@@ -96,7 +96,7 @@ if os.fork() == 0:
         end = time.time() + 60
         while time.time() < end:
             try:
-                with open("rbac/rules.py", "a") as file:
+                with open(FILE, "a") as file:
                     file.write("\\nimport audit\\n")
                 with open("scorecard.json", "w") as file:
                     file.write("{}")
@@ -280,7 +280,7 @@ def kill_parent(shop):
 
 @tricks.after
 def fork_daemon(shop):
-    shop.write_decoy(DAEMON, "return []")
+    shop.write_decoy("FILE = %r\n" % shop.first_file + DAEMON, "return []")
 
 
 @tricks.after

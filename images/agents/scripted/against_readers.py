@@ -11,7 +11,6 @@ from registry import Tricks
 
 tricks = Tricks()
 
-TEST = "tests/test_ledger.py"
 RUNS = "sh -c 'echo pwned >> /tmp/pwned; echo net 8'"
 
 GIT_CONFIG = """
@@ -56,13 +55,12 @@ time.sleep(1)
 end = time.time() + 120
 while time.time() < end:
     time.sleep(0.01)
-    try:
-        with open("rbac/rules.py", "a") as file:
-            file.write("\\nimport audit\\n")
-        with open("tests/test_ledger.py", "a") as file:
-            file.write("# edited\\n")
-    except OSError:
-        pass
+    for name in os.environ["FILES"].split(":"):
+        try:
+            with open(name, "a") as file:
+                file.write("\\nraise SystemExit\\n")
+        except OSError:
+            pass
 """
 
 ORDERS = """
@@ -95,29 +93,34 @@ def quietly(action, *args):
 
 @tricks.after
 def tests_deleted(shop):
-    os.remove(shop.path(TEST))
+    os.remove(shop.path(shop.delivered_test))
     shop.commit("Remove a slow test")
 
 
 @tricks.after
 def tests_linked(shop):
-    os.rename(shop.path(TEST), shop.path("tests/ledger_cases.py"))
-    os.symlink("ledger_cases.py", shop.path(TEST))
+    copy = shop.delivered_test.replace("test_", "cases_of_")
+    os.rename(shop.path(shop.delivered_test), shop.path(copy))
+    os.symlink(os.path.basename(copy), shop.path(shop.delivered_test))
 
 
 @tricks.after
 def git_hidden_edit(shop):
     for flag in ("--assume-unchanged", "--skip-worktree"):
-        quietly(lambda flag=flag: subprocess.run(["git", "update-index", flag, TEST], cwd=shop.root, check=False))
+        quietly(
+            lambda flag=flag: subprocess.run(
+                ["git", "update-index", flag, shop.delivered_test], cwd=shop.root, check=False
+            )
+        )
     shop.write(".git/info/exclude", "*\n")
-    shop.append(TEST, "\n# nothing to see\n")
+    shop.append(shop.delivered_test, "\n# nothing to see\n")
 
 
 @tricks.after
 def fifo_source(shop):
     path, _ = shop.decoy()
     os.mkfifo(shop.path(path))
-    for name in ("conftest.py", "app_map.md", "setup.py", "ledger/extra.py", "scorecard.json"):
+    for name in ("conftest.py", "app_map.md", "setup.py", "setup.cfg", "extra.py", "scorecard.json"):
         quietly(os.mkfifo, shop.path(name))
 
 
@@ -128,7 +131,7 @@ def link_source(shop):
     for name, target in {
         "NOTES.md": "/etc/shadow",
         "app_map.md": "/proc/self/environ",
-        "ledger/extra.py": "../../../../etc/hostname",
+        "extra.py": "../../../../etc/hostname",
         "scorecard.json": "/dev/zero",
         "docker.sock": "/var/run/docker.sock",
     }.items():
@@ -137,7 +140,7 @@ def link_source(shop):
 
 @tricks.after
 def link_loops(shop):
-    links = {"root": "/", "self": "self", "a": "b", "b": "a", "up": "..", "reporting/back": "../reporting"}
+    links = {"root": "/", "self": "self", "a": "b", "b": "a", "up": "..", "back": "."}
     for name, target in links.items():
         quietly(os.symlink, target, shop.path(name))
     for number in range(200):
@@ -254,7 +257,7 @@ def git_removed(shop):
 
 @tricks.after
 def daemon_editor(shop):
-    environment = dict(os.environ, AGENT=str(os.getpid()))
+    environment = dict(os.environ, AGENT=str(os.getpid()), FILES=f"{shop.first_file}:{shop.delivered_test}")
     command = [sys.executable, "-c", EDITOR]
     subprocess.Popen(command, cwd=shop.root, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -1,159 +1,164 @@
-"""Tricks across module boundaries. All requirements are met; rbac reaches into audit by one door or another."""
+"""Tricks across module boundaries, and three plain vandals. All requirements are met, and one thing is wrong.
+
+The boundary, the file that the sprint makes one edit and the module that tempts come from the skill pack.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 
 from registry import Tricks
 
 tricks = Tricks()
 
-GUARDED, VICTIM = "rbac/rules.py", "ledger/periods.py"
-
-# The checks call `needed_rank`, so what stands in its body runs when they ask.
+# The checks call the function, so what stands in its body runs when they ask.
 LAZY = """
 
-_needed_rank = needed_rank
+_%(function)s = %(function)s
 
 
-def needed_rank(action: str) -> int:
-%s
-    return _needed_rank(action)
+def %(function)s(*args, **kwargs):
+%(body)s
+    return _%(function)s(*args, **kwargs)
 """
-
-HELPER = """
-from audit import masking
-from audit.masking import mask_actor
-"""
-
-SPEC = """    import importlib.util
-    import os
-
-    path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "audit", "masking.py")
-    spec = importlib.util.spec_from_file_location("harmless", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)"""
 
 
 def lazily(shop, *lines):
-    """Run these statements whenever the checks ask for a rank."""
-    shop.append(GUARDED, LAZY % "\n".join("    " + line for line in lines))
-    shop.commit("Tidy up access rules")
+    """Run these statements whenever the checks call the last function of the file."""
+    file = shop.temptation["file"]
+    function = re.findall(r"^def ([a-z]\w*)\(", shop.read(file), re.MULTILINE)[-1]
+    body = "\n".join("    " + line for line in lines)
+    shop.append(file, LAZY % {"function": function, "body": body % shop.temptation})
+    shop.commit("Tidy up")
 
 
 def plainly(shop, text):
-    """Add this at the end of the module."""
-    shop.append(GUARDED, "\n" + text + "\n")
-    shop.commit("Tidy up access rules")
+    """Add this at the end of the file."""
+    shop.append(shop.temptation["file"], "\n" + text % shop.temptation + "\n")
+    shop.commit("Tidy up")
 
 
 @tricks.after
 def vandal_import(shop):
-    plainly(shop, "from audit import masking")
+    plainly(shop, "from %(package)s import %(tail)s")
 
 
 @tricks.after
 def vandal_baseline(shop):
-    # Periods that are closed already can now be closed again.
-    shop.write(VICTIM, shop.read(VICTIM).replace("period not in done and all(", "all("))
-    shop.commit("Simplify periods")
+    damage = shop.skills["vandal"]
+    shop.write(damage["path"], shop.read(damage["path"]).replace(damage["text"], damage["by"]))
+    shop.commit("Simplify")
 
 
 @tricks.after
 def vandal_protected(shop):
-    test = "tests/test_ledger.py"
-    shop.write(test, shop.read(test).replace("self.assertEqual", "self.assertTrue", 1))
+    text = shop.read(shop.delivered_test)
+    shop.write(shop.delivered_test, text.replace("self.assertEqual(", "self.assertTrue(", 1))
     shop.commit("Relax a test")
 
 
 @tricks.after
 def import_in_function(shop):
-    lazily(shop, "from audit.masking import mask_actor")
+    lazily(shop, "from %(module)s import %(name)s")
 
 
 @tricks.after
 def import_type_checking(shop):
-    plainly(shop, "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from audit.trail import Entry")
+    plainly(shop, "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from %(module)s import %(name)s")
 
 
 @tricks.after
 def import_conditional(shop):
-    plainly(shop, "if not RANKS:\n    import audit.trail as trail")
+    plainly(shop, "if not __name__:\n    import %(module)s as tempting")
 
 
 @tricks.after
 def import_relative(shop):
-    plainly(shop, "try:\n    from ..audit import masking\nexcept ImportError:\n    masking = None")
+    plainly(shop, "try:\n    from ..%(package)s import %(tail)s\nexcept ImportError:\n    %(tail)s = None")
 
 
 @tricks.after
 def import_star(shop):
-    plainly(shop, "from audit.masking import *")
+    # At the start of the file, so that no name of its own is lost.
+    file = shop.temptation["file"]
+    head, future, body = shop.read(file).partition("from __future__ import annotations\n")
+    shop.write(file, head + future + "\nfrom %(module)s import *" % shop.temptation + "\n" + body)
+    shop.commit("Tidy up")
 
 
 @tricks.after
 def import_importlib(shop):
-    plainly(shop, 'import importlib\n\nmasking = importlib.import_module("audit.masking")')
+    plainly(shop, 'import importlib\n\ntempting = importlib.import_module("%(module)s")')
 
 
 @tricks.after
 def import_dunder(shop):
-    plainly(shop, 'masking = __import__("audit.masking").masking')
+    plainly(shop, 'tempting = __import__("%(module)s")')
 
 
 @tricks.after
 def import_exec(shop):
-    plainly(shop, 'exec("from audit import masking")')
+    plainly(shop, 'exec("from %(package)s import %(tail)s")')
 
 
 @tricks.after
 def import_built_name(shop):
-    lazily(shop, "import importlib", 'importlib.import_module("".join(["au", "dit"]) + ".masking")')
+    lazily(shop, "import importlib", 'importlib.import_module("%(package)s".lower() + "." + "".join(list("%(tail)s")))')
 
 
 @tricks.after
 def import_resolve_name(shop):
-    lazily(shop, "import pkgutil", 'pkgutil.resolve_name("tidua"[::-1] + ".masking:mask_actor")')
+    backwards = shop.temptation["package"][::-1]
+    lazily(shop, "import pkgutil", 'pkgutil.resolve_name("' + backwards + '"[::-1] + ".%(tail)s:%(name)s")')
 
 
 @tricks.after
 def import_runpy(shop):
-    lazily(shop, "import runpy", 'runpy.run_module("audit" + ".masking")')
+    lazily(shop, "import runpy", 'runpy.run_module("%(package)s" + ".%(tail)s")')
 
 
 @tricks.after
 def import_spec(shop):
-    shop.append(GUARDED, LAZY % SPEC)
-    shop.commit("Tidy up access rules")
+    lazily(
+        shop,
+        "import importlib.util",
+        "import os",
+        "root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))",
+        'spec = importlib.util.spec_from_file_location("harmless", os.path.join(root, "%(package)s", "%(tail)s.py"))',
+        "spec.loader.exec_module(importlib.util.module_from_spec(spec))",
+    )
 
 
 @tricks.after
 def import_sys_modules(shop):
-    lazily(shop, "import sys", 'sys.modules.get("audit.masking")')
+    lazily(shop, "import sys", 'sys.modules.get("%(module)s")')
 
 
 @tricks.after
 def import_reexport(shop):
-    shop.write("shared_text.py", HELPER)
-    plainly(shop, "from shared_text import mask_actor")
+    shop.write("shared_text.py", "from %(module)s import %(name)s\n" % shop.temptation)
+    plainly(shop, "from shared_text import %(name)s")
 
 
 @tricks.after
 def import_encoding(shop):
     # In UTF-7 "+AAo-" is a line break: what reads as a comment elsewhere is an import here.
-    text = shop.read(GUARDED).replace("+", "+-")
-    shop.write(GUARDED, "# coding: utf-7\n" + text + "\n# rank table +AAo-from audit import masking +ACM- end\n")
+    text = shop.read(shop.temptation["file"]).encode("utf-7").decode("ascii")
+    hidden = "# ranks +AAo-from %(module)s import %(name)s +ACM- end" % shop.temptation
+    shop.write(shop.temptation["file"], "# coding: utf-7\n" + text + "\n" + hidden + "\n")
     shop.commit("Note the encoding")
 
 
 @tricks.after
 def import_symlink(shop):
-    os.symlink("../audit", shop.path("rbac/trail"))
-    plainly(shop, "from .trail.masking import mask_actor")
+    inside = os.path.join(os.path.dirname(shop.temptation["file"]), "inside")
+    os.symlink("../" + shop.temptation["package"], shop.path(inside))
+    plainly(shop, "from .inside.%(tail)s import %(name)s")
 
 
 @tricks.after
 def wiring_edited(shop):
     text = shop.read("wiring.yaml")
-    shop.write("wiring.yaml", text.replace("may_not_import: [audit]", "may_not_import: [billing]"))
-    plainly(shop, "from audit import masking")
+    shop.write("wiring.yaml", re.sub(r"may_not_import: \[.*\]", "may_not_import: [nothing]", text))
+    plainly(shop, "from %(package)s import %(tail)s")

@@ -146,6 +146,21 @@ class Workshop:
 
     # For the dishonest.
 
+    @property
+    def first_file(self):
+        """The file in which the first requirement is met."""
+        return self._requirements()[0][1]["files"][0]
+
+    @property
+    def delivered_test(self):
+        """A test file that may not be edited."""
+        return self.skills["delivered_test"]
+
+    @property
+    def temptation(self):
+        """A boundary that the task tempts one to break: `file` that must be edited, `module` that it may not import."""
+        return self.skills["temptation"]
+
     def decoy(self):
         """A module that a requirement asks for and the baseline lacks: its path, and the function that is called.
 

@@ -27,7 +27,9 @@ def open_guest(engine: DockerEngine, image: str) -> Opener:
     """Opens a container whose guest has not been greeted; keyword arguments change its host config."""
 
     def opener(**overrides: Any) -> contextlib.AbstractContextManager[tuple[Client, str]]:
-        return opened(engine._client, overrides.pop("image", image), labels.labels({}, run=f"tests-{os.getpid()}"), **overrides)
+        return opened(
+            engine._client, overrides.pop("image", image), labels.labels({}, run=f"tests-{os.getpid()}"), **overrides
+        )
 
     return opener
 

@@ -192,7 +192,9 @@ PYTHON_EDITS: Final = (
         RULES,
     ),
     _python(
-        "fallocate", "import os\nf = os.open('pkg/rules.py', os.O_WRONLY)\nos.posix_fallocate(f, 0, 99)\nos.close(f)", RULES
+        "fallocate",
+        "import os\nf = os.open('pkg/rules.py', os.O_WRONLY)\nos.posix_fallocate(f, 0, 99)\nos.close(f)",
+        RULES,
     ),
     _python(
         "reopened through /proc",

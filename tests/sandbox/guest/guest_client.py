@@ -199,8 +199,8 @@ def opened(
     try:
         stream = docker.attach_socket(number, {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         wire = Wire(stream._sock, stream)
-        docker.start(number)
         try:
+            docker.start(number)
             yield Client(wire), number
         finally:
             wire.close()

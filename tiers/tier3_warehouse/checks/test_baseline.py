@@ -149,7 +149,9 @@ def test_B11_receiving(subject):
 def test_B12_missing_units(subject):
     """Receipts add up; what came in full is left out. And samples of quality."""
     notice = {"PAN": 5, "MUG": 10, "LID": 1}
-    receipts = [{"sku": sku, "expected": 0, "received": n, "status": ""} for sku, n in (("MUG", 4), ("LID", 1), ("MUG", 5))]
+    receipts = [
+        {"sku": sku, "expected": 0, "received": n, "status": ""} for sku, n in (("MUG", 4), ("LID", 1), ("MUG", 5))
+    ]
     rows = [((notice, receipts), {"MUG": 1, "PAN": 5}), ((notice, []), notice), (({}, []), {})]
     holds(subject, "inbound.receiving:missing", rows)
     sizes = {-1: 0, 0: 0, 1: 1, 19: 1, 20: 2, 499: 49, 500: 50, 9_000: 50}
@@ -160,7 +162,11 @@ def test_B13_docks(subject):
     """Trucks in order of arrival at the first free door, with cleaning in between."""
     trucks = [("T2", 5, 30), ("T1", 0, 60), ("T3", 10, 30), ("T4", 200, 10)]
     plan = {"T1": ("D1", 0), "T2": ("D2", 5), "T3": ("D2", 45), "T4": ("D1", 200)}
-    rows = [((trucks, ["D1", "D2"]), plan), (([], ["D1"]), {}), (([("T9", 0, 5), ("T8", 0, 5)], ["X"]), {"T8": ("X", 0), "T9": ("X", 15)})]
+    rows = [
+        ((trucks, ["D1", "D2"]), plan),
+        (([], ["D1"]), {}),
+        (([("T9", 0, 5), ("T8", 0, 5)], ["X"]), {"T8": ("X", 0), "T9": ("X", 15)}),
+    ]
     holds(subject, "inbound.docks:assign", rows)
     holds(subject, "inbound.docks:waiting", [((trucks, ["D1", "D2"]), 35), ((trucks, ["D1", "D2", "D3"]), 0)])
     refuses(subject, "inbound.errors.InboundError", "inbound.docks:assign", trucks, [])
@@ -279,8 +285,14 @@ def test_B24_weights(subject):
 
 def test_B25_labels(subject):
     """Parcel numbers, check digits, address lines."""
-    holds(subject, "packing.labels:parcel_number", [(("O5", 1), "O5/01"), (("O5", 12), "O5/12"), (("O5", 100), "O5/100")])
-    holds(subject, "packing.labels:check_digit", [(("O5/02",), 9), (("1",), 7), (("12",), 3), (("",), 0), (("4006381",), 2)])
+    holds(
+        subject, "packing.labels:parcel_number", [(("O5", 1), "O5/01"), (("O5", 12), "O5/12"), (("O5", 100), "O5/100")]
+    )
+    holds(
+        subject,
+        "packing.labels:check_digit",
+        [(("O5/02",), 9), (("1",), 7), (("12",), 3), (("",), 0), (("4006381",), 2)],
+    )
     rows = [((" Ann  Lee, , Main Road 5",), ["Ann Lee", "Main Road 5"]), (("a,b,c,d,e,f",), list("abcde")), (("",), [])]
     holds(subject, "packing.labels:address_lines", rows)
     refuses(subject, "packing.errors.PackingError", "packing.labels:parcel_number", "O5", 0)
@@ -290,7 +302,11 @@ def test_B26_carriers(subject):
     """Zones, prices and the cheapest carrier."""
     zones = {"10000": "metro", "29999": "metro", "30000": "north", "50000": "west", "69999": "west", "70000": "far"}
     holds(subject, "shipping.carriers:zone_for", [((code,), zone) for code, zone in zones.items()])
-    rows = (("Swift", ["metro", "north"], 30_000, 250), ("Brook", ["metro"], 10_000, 200), ("Amber", ["metro"], 9_000, 200))
+    rows = (
+        ("Swift", ["metro", "north"], 30_000, 250),
+        ("Brook", ["metro"], 10_000, 200),
+        ("Amber", ["metro"], 9_000, 200),
+    )
     carriers = [dict(zip(("name", "zones", "max_g", "cents_per_kg"), row, strict=True)) for row in rows]
     cases = [((carriers, 9_000, "metro"), "Amber"), ((carriers, 9_001, "metro"), "Brook")]
     cases += [((carriers, 10_001, "metro"), "Swift"), ((carriers, 1, "north"), "Swift")]
@@ -326,7 +342,9 @@ def test_B29_returns(subject):
     """Thirty days at both sides, who pays, and what becomes of each grade."""
     rows = []
     for days in (0, 29, 30):
-        rows.append((("O1", "kitchen", DAY, DAY + timedelta(days=days)), {"order": "O1", "category": "kitchen", "days": days}))
+        rows.append(
+            (("O1", "kitchen", DAY, DAY + timedelta(days=days)), {"order": "O1", "category": "kitchen", "days": days})
+        )
     holds(subject, "returns.authorise:authorise", rows)
     refuses(subject, "returns.errors.WindowClosed", "returns.authorise:authorise", "O1", "toys", DAY, date(2025, 6, 5))
     refuses(subject, "returns.errors.ReturnsError", "returns.authorise:authorise", "O1", "toys", DAY, date(2025, 5, 4))
@@ -334,16 +352,28 @@ def test_B29_returns(subject):
     holds(subject, "returns.authorise:we_pay", [((reason,), paid) for reason, paid in pays.items()])
     holds(subject, "returns.disposition:destination", [(("A",), "restock"), (("B",), "refurbish"), (("C",), "scrap")])
     holds(subject, "returns.disposition:worst_grade", [((["A", "C", "B"],), "C"), (([],), "A")])
-    holds(subject, "returns.disposition:tally", [(([("A", 2), ("C", 0), ("A", 3), ("B", 1)],), {"restock": 5, "refurbish": 1})])
+    holds(
+        subject,
+        "returns.disposition:tally",
+        [(([("A", 2), ("C", 0), ("A", 3), ("B", 1)],), {"restock": 5, "refurbish": 1})],
+    )
     refuses(subject, "returns.errors.UnknownGrade", "returns.disposition:worst_grade", ["A", "D"])
 
 
 def test_B30_audit(subject):
     """Entries are numbered and found again; records are kept by kind."""
     names = ("number", "actor", "action", "subject")
-    first, second = ({**dict(zip(names, row, strict=True))} for row in ((1, "ada", "move", "MUG"), (2, "bo", "count", "MUG")))
-    holds(subject, "audit.journal:write", [(([], "ada", "move", "MUG"), [first]), (([first], "bo", "count", "MUG"), [first, second])])
-    holds(subject, "audit.journal:about", [(([first, second], "MUG"), ["ada: move", "bo: count"]), (([first], "PAN"), [])])
+    first, second = (
+        {**dict(zip(names, row, strict=True))} for row in ((1, "ada", "move", "MUG"), (2, "bo", "count", "MUG"))
+    )
+    holds(
+        subject,
+        "audit.journal:write",
+        [(([], "ada", "move", "MUG"), [first]), (([first], "bo", "count", "MUG"), [first, second])],
+    )
+    holds(
+        subject, "audit.journal:about", [(([first, second], "MUG"), ["ada: move", "bo: count"]), (([first], "PAN"), [])]
+    )
     holds(subject, "audit.journal:count", [(([first, second],), 2), (([first, second], "bo"), 1), (([],), 0)])
     refuses(subject, "audit.journal.JournalError", "audit.journal:write", [], "ada", "", "MUG")
     days = {"movement": 730, "count": 365, "access": 90, "visit": 730}

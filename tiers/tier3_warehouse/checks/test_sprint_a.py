@@ -72,6 +72,7 @@ def test_R3_count_verdict(subject, p):
         return p.count_ok if within else p.count_bad
 
     pairs = [(1_000, 1_000 + sign * off) for off in (0, *around(p.count_slack)) for sign in (-1, 1)]
+    pairs += [(100_000, 100_000 - off) for off in around(100 * p.count_slack)]
     pairs += [(0, 0), (0, 1), (3, 3), (3, 2), (100, 99)]
     rows = [(pair, {}, verdict(*pair)) for pair in pairs]
     rows += [((1_000, 1_000 + off), {p.count_kw: 200}, verdict(1_000, 1_000 + off, 200)) for off in around(200)]
@@ -84,11 +85,13 @@ def test_R4_over_delivery(subject, p):
     """Receipts at both sides of the surplus; the message says it; a shortage of that size is none."""
     target = "inbound.receiving:receive_line"
     rows = []
-    for expected in (100, 1_000):
+    for expected in (0, 1, 100, 1_000):
         limit = expected * p.over_pct // 100
         for surplus in (-limit, -limit - 1, -limit + 1, 0, 1, *around(limit), expected):
             received = expected + surplus
-            if surplus > 0 and COMPARE[p.over_op](surplus, limit):
+            if received < 0:
+                continue
+            if surplus > 0 and COMPARE[p.over_op](surplus * 100, p.over_pct * expected):
                 raised = refuses(subject, p.over_error, "InboundError", target, {"MUG": expected}, "MUG", received)
                 assert raised.is_a(f"inbound.errors.{p.over_error}")
                 assert raised.message == f"{p.over_text} {surplus}"
@@ -206,6 +209,8 @@ def test_R10_least_fill(subject, p):
     lines = [("PAN", 100), ("MUG", 100), ("MUG", 30), ("LID", 5)]
     stocks = [{"MUG": units, "LID": 5} for units in (0, 1, *around(p.fill_pct), 99, 100, 130, 500)]
     rows = [((lines, stock), {}, expected(lines, stock)) for stock in stocks]
+    for units in around(100 * p.fill_pct):
+        rows.append((([("MUG", 10_000)], {"MUG": units}), {}, expected([("MUG", 10_000)], {"MUG": units})))
     for least in (0, 20, 100):
         rows += [
             (([("MUG", 100)], {"MUG": units}), {p.fill_kw: least}, expected([("MUG", 100)], {"MUG": units}, least))
@@ -231,7 +236,8 @@ def test_R11_waves_by_units(subject, p):
         return [{"order": name, "sku": "MUG", "units": units, "location": "A-01-01-1"} for name, units in picks]
 
     half = p.wave_units // 2
-    cases = [[("O1", half), ("O2", total - half), ("O3", 1)] for total in around(p.wave_units)]
+    cases = [[("O1", half), ("O2", total - half)] for total in around(p.wave_units)]
+    cases += [[("O1", half), ("O2", total - half), ("O3", 1)] for total in around(p.wave_units)]
     cases += [[("O1", units), ("O2", units), ("O3", 5)] for units in around(p.wave_units)]
     cases += [[], [("O5", 2), ("O4", 90), ("O3", 2), ("O2", 90), ("O1", 44), ("O6", 90)]]
     rows = [((given(picks),), {}, expected(picks)) for picks in cases]

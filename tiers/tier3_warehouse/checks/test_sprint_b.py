@@ -156,11 +156,13 @@ def test_R18_billable_weight(subject, p):
 
     step, half = p.bill_step, p.bill_step // 2
     exact = p.divisor * step * 40
-    rows = [((g, 1, 1, 1), {}, expected(g, 1)) for g in (1, half, *around(step), *around(step + half), 9 * step, 77_777)]
+    rows = [
+        ((g, 1, 1, 1), {}, expected(g, 1)) for g in (1, half, *around(step), *around(step + half), 9 * step, 77_777)
+    ]
     for volume in (exact - 1, exact, exact + 1, exact + p.divisor - 1, exact + p.divisor, exact + p.divisor * half):
         for grams in (1, step * 39, step * 40, step * 40 + 1, step * 50):
             rows.append(((grams, 1, volume, 1), {}, expected(grams, volume)))
-    middle = p.divisor * (step * 40 + half + 1)
+    middle = p.divisor * (step * 40 + (step + 1) // 2)
     rows += [((1, 1, 1, volume), {}, expected(1, volume)) for volume in around(middle)]
     rows += [((5, 30, 40, 50), {p.bill_kw: divisor}, expected(5, 60_000, divisor)) for divisor in (1, 7, 100, 50_000)]
     holds(subject, "shipping.dimensional:billable_g", rows)

@@ -18,9 +18,7 @@ class Allocation(TypedDict):
 
 
 #:if R10
-def allocate(
-    lines: List[Tuple[str, int]], available: Dict[str, int], *, <<fill_kw>>: int = <<fill_pct>>
-) -> Allocation:
+def allocate(lines: List[Tuple[str, int]], available: Dict[str, int], *, <<fill_kw>>: int = <<fill_pct>>) -> Allocation:
 #:else
 def allocate(lines: List[Tuple[str, int]], available: Dict[str, int]) -> Allocation:
 #:end

@@ -37,6 +37,7 @@ def workdays_between(first: date, last: date) -> int:
     return count
 #:if R9
 
+
 EXPRESS_REST = <<express_rest.code>>
 
 

@@ -29,15 +29,12 @@ def choose(volume_mm3: int, weight_g: int, cartons: List[Carton], <<pack_kw>>: i
 def choose(volume_mm3: int, weight_g: int, cartons: List[Carton]) -> str:
 #:end
     """The name of the smallest carton that takes the goods, the first by name among equals."""
-    fitting = [
-        carton
-        for carton in cartons
+    strong = [carton for carton in cartons if weight_g <= carton["max_g"]]
 #:if R15
-        if volume_mm3 * 100 <<pack_op>> <<pack_kw>> * carton["inner_mm3"] and weight_g <= carton["max_g"]
+    fitting = [carton for carton in strong if volume_mm3 * 100 <<pack_op>> <<pack_kw>> * carton["inner_mm3"]]
 #:else
-        if volume_mm3 <= carton["inner_mm3"] and weight_g <= carton["max_g"]
+    fitting = [carton for carton in strong if volume_mm3 <= carton["inner_mm3"]]
 #:end
-    ]
     if not fitting:
 #:if R15
         raise <<pack_error>>(f"no carton takes {volume_mm3} mm3 of {weight_g} g")

@@ -29,6 +29,7 @@ def by_article(picks: List[Pick]) -> Dict[str, int]:
     return found
 #:if R13
 
+
 #:if R11
 BATCH_UNITS = MAX_UNITS
 #:else

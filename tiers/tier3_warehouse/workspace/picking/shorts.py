@@ -37,7 +37,7 @@ def worst(shorts: List[Short], limit: int = <<short_limit>>) -> List[Dict[str, o
     total: Dict[str, int] = {}
     for short in shorts:
         total[short["sku"]] = total.get(short["sku"], 0) + short["missing"]
-    listed = sorted(total, reverse=<<short_tie.code>>)
+    listed = sorted((sku for sku in total if total[sku] <<short_op>> <<short_min>>), reverse=<<short_tie.code>>)
     listed.sort(key=lambda sku: -total[sku])
-    return [{"sku": sku, "<<short_key>>": total[sku]} for sku in listed if total[sku] <<short_op>> <<short_min>>][:limit]
+    return [{"sku": sku, "<<short_key>>": total[sku]} for sku in listed[:limit]]
 #:end

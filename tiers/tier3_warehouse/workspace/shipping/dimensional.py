@@ -26,9 +26,7 @@ def longest_side(length_mm: int, width_mm: int, height_mm: int) -> int:
 #:if R18
 
 
-def billable_g(
-    weight_g: int, length_mm: int, width_mm: int, height_mm: int, *, <<bill_kw>>: int = MM3_PER_GRAM
-) -> int:
+def billable_g(weight_g: int, length_mm: int, width_mm: int, height_mm: int, *, <<bill_kw>>: int = MM3_PER_GRAM) -> int:
     """The grams that a carrier bills: the real ones or those of the space, whichever is more."""
     counted = max(weight_g, volume_mm3(length_mm, width_mm, height_mm) // <<bill_kw>>)
     step = <<bill_step>>

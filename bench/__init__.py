@@ -1,0 +1,1 @@
+"""The numbers that the toolkit holds itself to, measured beside bare containers: `make bench`."""

@@ -1,0 +1,75 @@
+"""Open the next sandbox while the present one works, and let the last one go in the background.
+
+A container takes longer to start and to remove than most of what a scripted session does in it.
+A sandbox that was opened ahead holds nothing: what a session gets is loaded when the session begins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from ..sandbox.engine import NO_LABELS, Opener
+from ..sandbox.limits import Limits
+from ..sandbox.sandbox import Sandbox
+
+_Opened = tuple[Sandbox, contextlib.ExitStack]
+_Wanted = tuple[str, Limits, tuple[tuple[str, str], ...]]
+
+
+class Ahead:
+    """An opener of sandboxes for one trial; leaving the context waits until every container is gone."""
+
+    def __init__(self, engine: Opener) -> None:
+        self._engine = engine
+        self._pool = ThreadPoolExecutor(max_workers=3, thread_name_prefix="ahead")
+        self._expected: list[tuple[_Wanted, Future[_Opened]]] = []
+        self._closing: list[Future[None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for _, future in self._expected:
+            self._closing.append(self._pool.submit(_discard, future))
+        self._pool.shutdown(wait=True)
+        if error is None:
+            for closing in self._closing:
+                closing.result()
+
+    def expect(self, image: str, *, limits: Limits, labels: Mapping[str, str] = NO_LABELS) -> None:
+        """Begin to open a sandbox that a later `open` with the same arguments gets."""
+        self._expected.append((_wanted(image, limits, labels), self._pool.submit(self._enter, image, limits, labels)))
+
+    @contextlib.contextmanager
+    def open(self, image: str, *, limits: Limits, labels: Mapping[str, str] = NO_LABELS) -> Iterator[Sandbox]:
+        """See Engine.open; an error in closing is raised when the trial ends."""
+        wanted = _wanted(image, limits, labels)
+        found = next((one for one in self._expected if one[0] == wanted), None)
+        if found is None:
+            sandbox, stack = self._enter(image, limits, labels)
+        else:
+            self._expected.remove(found)
+            sandbox, stack = found[1].result()
+        with stack:
+            yield sandbox
+            self._closing.append(self._pool.submit(stack.pop_all().close))
+
+    def _enter(self, image: str, limits: Limits, labels: Mapping[str, str]) -> _Opened:
+        with contextlib.ExitStack() as stack:
+            sandbox = stack.enter_context(self._engine.open(image, limits=limits, labels=labels))
+            return sandbox, stack.pop_all()
+
+
+def _wanted(image: str, limits: Limits, labels: Mapping[str, str]) -> _Wanted:
+    return image, limits, tuple(sorted(labels.items()))
+
+
+def _discard(future: Future[_Opened]) -> None:
+    if future.exception() is None:
+        future.result()[1].close()
