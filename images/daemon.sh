@@ -24,7 +24,6 @@ mount_cgroups() {
 spawn_daemon() {
     local log=$1 pidfile=$2
     shift 2
-    mkdir -p "$(dirname "$log")"
     # shellcheck disable=SC2016 # the inner shell's own
     setsid bash -c 'echo $$ >"$1"; shift; exec dockerd "$@"' spawn "$pidfile" "$@" >>"$log" 2>&1 </dev/null &
     disown
@@ -46,6 +45,8 @@ wait_for_daemon() {
 start_daemon() {
     local log=$1 pidfile=$2 probe=$3
     shift 3
+    mkdir -p "$(dirname "$log")"
+    : >"$log"
     : >"$pidfile"
     spawn_daemon "$log" "$pidfile" "$@"
     if wait_for_daemon "$pidfile" 60 "$probe"; then return 0; fi

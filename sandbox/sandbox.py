@@ -165,8 +165,10 @@ class Sandbox(Protocol):
     @property
     def guest(self) -> GuestInfo: ...
 
-    def load(self, items: Iterable[tuple[TreeItem, BinaryIO | bytes]], root: Root = "workspace") -> None:
-        """Write a tree, given in canonical order, below a root."""
+    def load(
+        self, items: Iterable[tuple[TreeItem, BinaryIO | bytes]], root: Root = "workspace", *, sealed: bool = False
+    ) -> None:
+        """Write a tree, given in canonical order, below a root; `sealed` means that no command here can change it."""
         ...
 
     def run(

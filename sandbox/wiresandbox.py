@@ -146,11 +146,13 @@ class WireSandbox:
                 raise WireBroken(f"the sandbox began with {header['t'][:40]!r}")
             self._guest = answers.parse_ready(header)
 
-    def load(self, items: Iterable[tuple[TreeItem, BinaryIO | bytes]], root: Root = "workspace") -> None:
+    def load(
+        self, items: Iterable[tuple[TreeItem, BinaryIO | bytes]], root: Root = "workspace", *, sealed: bool = False
+    ) -> None:
         """See Sandbox.load."""
         request, deadline = self._next_id(), time.monotonic() + self._deadlines.transfer
         with self._watching():
-            self._wire.send({"t": "load", "id": request, "root": root}, deadline=deadline)
+            self._wire.send({"t": "load", "id": request, "root": root, "sealed": sealed}, deadline=deadline)
             for head, body in pack_tree(items, request, Caps()):
                 self._wire.send(head, body, deadline=deadline)
             header, _ = self._reply(request, ("loaded", "failed"), deadline)

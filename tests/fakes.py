@@ -63,7 +63,9 @@ class FakeSandbox:
         """Delete a file, as the agent does."""
         del self.trees["workspace"][path]
 
-    def load(self, items: Iterable[tuple[TreeItem, BinaryIO | bytes]], root: Root = "workspace") -> None:
+    def load(
+        self, items: Iterable[tuple[TreeItem, BinaryIO | bytes]], root: Root = "workspace", *, sealed: bool = False
+    ) -> None:
         self._engine.check("load")
         for item, content in items:
             self.trees[root][item.path] = (item, content if isinstance(content, bytes) else content.read())

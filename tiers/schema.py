@@ -181,9 +181,15 @@ class ArmForm(Strict):
     # One limit for all tiers, or one for each; the file that it limits is `state`.
     state_tokens: StrictInt | dict[StrictInt, StrictInt] | None = None
     state: str | None = None
+    # Files made from the task's baseline.
+    generated: Annotated[list[Literal["app_map", "gate_check"]], Once] = []
+    # Whether there is a git repository before the last session.
+    history: Literal["full", "none-before-last"] = "full"
 
     @model_validator(mode="after")
     def _limit_and_file(self) -> ArmForm:
         if (self.state_tokens is None) != (self.state is None):
             raise ValueError("state and state_tokens go together")
+        if "gate_check" in self.generated and "app_map" not in self.generated:
+            raise ValueError("gate_check compares the hashes of app_map: generate both")
         return self

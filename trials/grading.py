@@ -76,7 +76,8 @@ class Grader:
     def _questions(self, final: Snapshot) -> Iterator[Channel]:
         """A channel to workers over a fresh sandbox that holds the workspace without what must not be run."""
         with self.engine.open(SANDBOX, limits=SUBJECT_LIMITS, labels=self.labels) as sandbox:
-            sandbox.load(sanitized(self.store.open(final.sha256)))
+            # Sealed: what one check's code leaves behind cannot change what the next one imports.
+            sandbox.load(sanitized(self.store.open(final.sha256)), sealed=True)
             with RestartingChannel(lambda: _worker(sandbox)) as channel:
                 yield channel
 

@@ -49,13 +49,15 @@ def execute(
     with locked(paths):
         for orphan in engine.sweep():
             progress.note(f"removed container {orphan[:12]} left by a run that is gone")
+        store = SnapshotStore(paths.snapshots)
+        store.clean()
         _freeze(plan, engine, paths, resume)
         write_bytes(paths.public_key, signer.public_pem)
         scorecards = recorded(paths, [spec.name for spec in plan.trials])
         progress.kept(len(scorecards))
         context = TrialContext(
             engine=engine,
-            store=SnapshotStore(paths.snapshots),
+            store=store,
             settings=plan.settings,
             signer=signer,
             run_id=run_id,

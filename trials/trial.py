@@ -14,6 +14,7 @@ from ..sandbox.cutoff import CutoffRule, parse
 from ..sandbox.engine import Engine
 from ..sandbox.errors import FailureClass, InputError, MachineryError
 from ..sandbox.images import SANDBOX
+from ..sandbox.labels import run_labels
 from ..sandbox.limits import Limits
 from ..sandbox.session import SessionLog, SessionSpec, run_session
 from ..sandbox.snapshot import Snapshot
@@ -109,7 +110,7 @@ def _walk(context: TrialContext, spec: TrialSpec, cell: Cell, paths: TrialPaths,
 def _steps(
     context: TrialContext, spec: TrialSpec, cell: Cell, paths: TrialPaths, walk: _Walk, opener: Ahead
 ) -> Scorecard:
-    labels = {"takeover.trial": spec.name}
+    labels = run_labels(context.run_id, spec.name)
     limits = _limits(context.settings, spec.task)
     steps = session_steps(spec.task)
     opener.expect(spec.agent.image, limits=limits, labels=labels)
@@ -157,7 +158,7 @@ def _session(
         ),
         start,
         log=SessionLog(output=paths.output, events=paths.events),
-        labels={"takeover.trial": spec.name},
+        labels=run_labels(context.run_id, spec.name),
     )
     meta = describe(result, start)
     write_meta(paths, meta)

@@ -168,7 +168,8 @@ class Guest:
         self._loads[number] = None  # what follows a refusal is dropped
         if root != RUN_FOLDER and (self._ready_runs().live or self._exports):
             raise Refused("the agent is at work" if self._ready_runs().live else "an export is under way")
-        if user is None or root == RUN_FOLDER:
+        if user is None or root == RUN_FOLDER or header.get("sealed") is True:
+            os.chown(root, 0, 0)
             rights = files.Rights(0, 0, read_only=True)
         else:
             rights = files.Rights(user.uid, user.gid)

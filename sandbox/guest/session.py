@@ -92,7 +92,7 @@ class Session:
             else:
                 self._held.append((call, target, time.monotonic() + PATIENCE))
         for _ in range(len(self._held)):
-            if self.over or not self.settle():
+            if not self.settle() or self.over:
                 return
             call, target, until = self._held.popleft()
             if self.hold.admits(call.tid) or time.monotonic() >= until:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from takeover.sandbox.errors import InputError, StorageError
 from takeover.trials import record
 from takeover.trials.record import RunPaths, TrialPaths, attempts_kept, claim, locked, run_paths, set_aside, write_bytes
@@ -38,7 +39,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.
         write_bytes(target, b"new")
 
     assert target.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["summary.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
 
 
 def test_a_trial_is_claimed_once(tmp_path: Path) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
 import pytest
 from forms import BASE, COMMITS, EDITS, INSPECT, NO_EDITS, RESET, SECOND, Follower, Form
 from guest_client import Client, rule
@@ -61,13 +66,43 @@ def test_what_is_no_edit_ends_nothing(workspace: Client, form: Form) -> None:
     assert workspace.sh("[ -e pkg/third.py ]").exit["code"] != 0
 
 
+@pytest.mark.parametrize("follower", ["commit", "second"])
 @pytest.mark.parametrize("form", EDITS, ids=lambda form: form.name)
-def test_every_form_works_without_a_cutoff(workspace: Client, form: Form) -> None:
-    """Under the rule `none` the same commands run to their end, and the edit is told all the same."""
+def test_without_a_cutoff_it_would_have_come(workspace: Client, form: Form, follower: Follower) -> None:
+    """Under the rule `none` the same commands do what the cut prevents, so the test above can fail."""
     reset(workspace)
 
-    outcome = workspace.run(form.command(None), cutoff=rule("none"))
+    outcome = workspace.run(form.command(follower), cutoff=rule("none"))
 
     assert outcome.exit["how"] == "exited"
-    assert outcome.exit["code"] == 0, outcome.err
     assert outcome.exit["edited"] or form.name == "edit then revert"
+    commits, second = inspect(workspace)
+    # Nothing is left to commit, or what is left cannot be read.
+    undone = form.name in (
+        "edit then revert", "git merge", "git cherry-pick", "git checkout branch", "file of mode 000",
+    )  # fmt: skip
+    assert second if follower == "second" else commits > COMMITS or undone
+
+
+@pytest.fixture
+def busy_machine() -> Iterator[None]:
+    """Two endless loops for each processor."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    yield
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+@pytest.mark.slow
+def test_nothing_comes_after_the_first_edit_under_load(workspace: Client, busy_machine: None) -> None:
+    """The cut is as exact when every processor is wanted by others."""
+    wrong = []
+    for number in range(100):
+        form, follower = EDITS[7 * number % len(EDITS)], ("commit", "second")[number % 2]
+        reset(workspace)
+        outcome = workspace.run(form.command(follower), cutoff=rule())
+        if not outcome.cut["exact"] or outcome.cut["path"] != form.path or inspect(workspace) != (COMMITS, False):
+            wrong.append((form.name, follower, outcome.cut))
+
+    assert wrong == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conftest import Opener
 from guest_client import Client, Outcome, rule
 
 pytestmark = pytest.mark.docker
@@ -293,3 +294,20 @@ def test_a_directory_that_left_is_not_watched(workspace: Client) -> None:
 
     assert outcome.cut["path"] == "pkg/f3.py"
     assert outcome.cut["n"] == 1
+
+
+def test_without_the_barrier_the_cut_is_approximate(open_guest: Opener) -> None:
+    """Where the kernel has no user notification, inotify alone serves, and the report says so every time."""
+    with open_guest() as (guest, _):
+        ready = guest.hello(barrier=False)
+        guest.load(FILES)
+        outcome = guest.sh("echo a > pkg/f0.py; sleep 5; echo b > pkg/f1.py", cutoff=rule())
+        refused = guest.sh("true", cutoff=rule("first-validation"))
+
+    assert (ready["barrier"], ready["barrier_reason"]) == (False, "the host wants none")
+    assert (outcome.started["barrier"], outcome.started["mode"]) == (False, "approximate")
+    assert outcome.started["why"] == outcome.cut["why_not"] == "the host wants none"
+    assert outcome.cut["path"] == "pkg/f0.py"
+    assert not outcome.cut["exact"]
+    assert outcome.exit["seconds"] < 3
+    assert "barrier" in refused.failed["why"]

@@ -1,0 +1,1 @@
+"""What is planted between two sessions, how it is planted, and what became of it."""

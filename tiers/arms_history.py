@@ -1,0 +1,53 @@
+"""Arms whose workspace has no git repository until the last session: when it comes, and what it is."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Container, Iterable, Iterator
+
+from ..sandbox.items import Content, plain_file, whole_tree
+from ..sandbox.tree import TreeItem, canonical_key
+from ..sandbox.workspace import BRANCH
+from .arms import Arm
+from .task import SessionStep, Task
+
+REPOSITORY = ".git"
+
+Items = tuple[tuple[TreeItem, bytes], ...]
+
+
+def prepare_for_session(arm: Arm, task: Task, number: int, total: int, present: Container[str]) -> Items:
+    """What the workspace gets before session `number` of `total`: an empty repository, or nothing.
+
+    `present`: the paths of the workspace. A repository that an agent made itself is left alone.
+    """
+    if arm.has_repository or number != _first_with_repository(task, total) or REPOSITORY in present:
+        return ()
+    return empty_repository(task)
+
+
+def with_items(tree: Iterable[tuple[TreeItem, Content]], more: Items) -> Iterator[tuple[TreeItem, Content]]:
+    """A tree with more items, both in canonical order, without reading ahead in either."""
+    return heapq.merge(tree, more, key=lambda pair: canonical_key(pair[0].path))
+
+
+def empty_repository(task: Task) -> Items:
+    """`.git` as `git init` leaves it: no commit, nothing tracked; its user is the author of the task's last commit."""
+    last = task.commits[-1]
+    config = (
+        "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+        f"[user]\n\tname = {last.author}\n\temail = {last.email}\n"
+    )
+    files = {"HEAD": f"ref: refs/heads/{BRANCH}\n", "config": config}
+    items: list[tuple[TreeItem, Content]] = [
+        (plain_file(f"{REPOSITORY}/{name}", text.encode()), text.encode()) for name, text in files.items()
+    ]
+    folders = ("objects/info", "objects/pack", "refs/heads", "refs/tags")
+    items += [(TreeItem(f"{REPOSITORY}/{name}", "d", 0o755), b"") for name in folders]
+    return tuple((item, content) for item, content in whole_tree(items) if isinstance(content, bytes))
+
+
+def _first_with_repository(task: Task, total: int) -> int:
+    """The last session, or an earlier one whose cutoff waits for a commit: without a repository it never would fall."""
+    waiting = [step.number for step in task.steps if isinstance(step, SessionStep) and step.armed is not None]
+    return min([total, *waiting])
