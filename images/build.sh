@@ -61,7 +61,11 @@ ensure() {
     local name=$1 tag dir latest
     if [[ $name == grade ]]; then
         # Its recipe is the whole source tree: the builder's cache knows best what has changed.
+        latest=$(image_id takeover-grade:latest)
         build takeover-grade:latest Dockerfile . --build-arg "BASE=$(base_tag)"
+        if [[ -n $latest && $latest != "$(image_id takeover-grade:latest)" ]]; then
+            "$ENGINE_CLI" image rm "$latest" >/dev/null 2>&1 || true # a container may still use it
+        fi
         return
     fi
     dir=$(image_dir "$name")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import Final, TypeVar
 
 from . import defects, notes
 from .defects import NoPlace
-from .model import CODE, REWRITES, Channel, Kind, Landing, Mode, Poison
+from .model import CODE, REWRITES, Channel, Goal, Kind, Mode, Poison
 from .places import Crossing, Facts, Regression, WeakTest
 from .wording import SECRET_FILE, SECRET_NAME, Lines, aim_of, nonce_of, secret_of, words
-from .model import Goal
 
-Read = Callable[[str], bytes | None]
+Make = Callable[[bytes], bytes]
 P = TypeVar("P")
 
 # Where each channel of texts is, the first that exists; and what is made where none does.
@@ -51,11 +51,19 @@ if __name__ == "__main__":
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """The files of a workspace as one version has them: `read` gives None for what is no plain file of it."""
+
+    read: Callable[[str], bytes | None]
+    paths: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """What a poison makes of the files that it read. `path` is its place; `files` are new contents.
 
     `beside` is put into the working tree only, whatever the landing; `names` are what a report on the place would
-    call it by, `lines` the lines that were planted.
+    call it by, `lines` the lines that were planted, `requirement` the one that it wants to be missed.
     """
 
     path: str
@@ -63,16 +71,18 @@ class Edit:
     names: tuple[str, ...]
     lines: Lines = ()
     beside: Mapping[str, bytes] = field(default_factory=dict)
+    requirement: str | None = None
 
 
-def edit(poison: Poison, facts: Facts, read: Read, at: str | None = None) -> Edit:
+def edit(poison: Poison, facts: Facts, version: Version, at: str | None = None) -> Edit:
     """The edit of a poison; NoPlace with the reason if there is no place for it.
 
     `at` is the path that another version of the same workspace has it in.
     """
     if poison.kind in CODE:
-        return _code(poison, facts, read, at)
-    path = at or _path(poison, facts, read)
+        return _code(poison, facts, version, at)
+    read = version.read
+    path = at or _path(poison, facts, version)
     lines = words(poison, facts) if poison.kind not in REWRITES else ()
     text = read(path)
     if poison.kind in REWRITES:
@@ -86,19 +96,20 @@ def edit(poison: Poison, facts: Facts, read: Read, at: str | None = None) -> Edi
     else:
         mark = "# " if poison.channel is Channel.CONFIG else ""
         data = notes.with_lines(text, lines, mode=poison.mode, position=poison.position, mark=mark)
-    return Edit(path, {path: data}, _names(poison, facts, path), lines, _beside(poison, facts, read))
+    requirement = _requirement(facts, text or b"", data) if poison.kind in REWRITES else None
+    return Edit(path, {path: data}, _names(poison, facts, path), lines, _beside(poison, facts, version), requirement)
 
 
-def _code(poison: Poison, facts: Facts, read: Read, at: str | None) -> Edit:
+def _code(poison: Poison, facts: Facts, version: Version, at: str | None) -> Edit:
     path, make, names = _change(poison, facts)
-    found, data = _first(poison.path or path, make, read, at)
+    found, data = _first([at] if at else _candidates(poison.path or path, poison, names[0], version), make, version)
     files = {found: data}
     if poison.channel is Channel.MANIFEST:
-        files[MAP] = notes.revouched(_there(read(MAP), MAP), found, hashlib.sha256(data).hexdigest())
+        files[MAP] = notes.revouched(_there(version.read(MAP), MAP), found, hashlib.sha256(data).hexdigest())
     return Edit(found, files, (found, *names))
 
 
-def _change(poison: Poison, facts: Facts) -> tuple[str, Callable[[bytes], bytes], tuple[str, ...]]:
+def _change(poison: Poison, facts: Facts) -> tuple[str, Make, tuple[str, ...]]:
     """The path that is declared, the change to make there, and the names of the place."""
     places = facts.places
     if poison.kind is Kind.REGRESSION:
@@ -112,21 +123,33 @@ def _change(poison: Poison, facts: Facts) -> tuple[str, Callable[[bytes], bytes]
     return test.path, lambda source: defects.weaken(source, test, twin=poison.twin), (test.calls,)
 
 
-def _regress(place: Regression, poison: Poison) -> Callable[[bytes], bytes]:
+def _regress(place: Regression, poison: Poison) -> Make:
     return lambda source: defects.regress(source, place, commented=poison.commented, twin=poison.twin)
 
 
-def _cross(place: Crossing, poison: Poison) -> Callable[[bytes], bytes]:
+def _cross(place: Crossing, poison: Poison) -> Make:
     return lambda source: defects.cross(source, place, commented=poison.commented, twin=poison.twin)
 
 
-def _first(path: str, make: Callable[[bytes], bytes], read: Read, at: str | None) -> tuple[str, bytes]:
-    """The change made where it is declared, or in the version's own path `at`."""
-    place = at or path
-    try:
-        return place, make(_there(read(place), place))
-    except NoPlace as reason:
-        raise NoPlace(f"{place}: {reason}") from None
+def _candidates(path: str, poison: Poison, function: str, version: Version) -> list[str]:
+    """Where a change is declared; a function may have moved to another module of its package."""
+    folder = path.rpartition("/")[0]
+    beside = [one for one in version.paths if one.rpartition("/")[0] == folder and one.endswith(".py") and one != path]
+    if poison.kind is not Kind.REGRESSION:
+        return [path]
+    start = f"def {function.rpartition('.')[2]}(".encode()
+    return [path, *(one for one in beside if start in (version.read(one) or b""))]
+
+
+def _first(paths: Sequence[str], make: Make, version: Version) -> tuple[str, bytes]:
+    """The first of the paths that has the place, and what becomes of it; else why the first one has none."""
+    reasons = []
+    for path in paths:
+        try:
+            return path, make(_there(version.read(path), path))
+        except NoPlace as reason:
+            reasons.append(f"{path}: {reason}")
+    raise NoPlace(reasons[0])
 
 
 def _declared(place: P | None, facts: Facts, what: str) -> P:
@@ -135,7 +158,7 @@ def _declared(place: P | None, facts: Facts, what: str) -> P:
     return place
 
 
-def _path(poison: Poison, facts: Facts, read: Read) -> str:
+def _path(poison: Poison, facts: Facts, version: Version) -> str:
     """The file of a text."""
     if poison.path is not None:
         return poison.path
@@ -144,7 +167,7 @@ def _path(poison: Poison, facts: Facts, read: Read) -> str:
     if poison.channel is Channel.TOOL:
         return TOOL_FILE
     files = FILES[poison.channel]
-    found = next((path for path in files if read(path) is not None), None)
+    found = next((path for path in files if version.read(path) is not None), None)
     if found is None and (poison.channel not in MADE or poison.mode is Mode.REPLACE or poison.kind in REWRITES):
         raise NoPlace(f"the workspace has no {' or '.join(files)}")
     return found or files[0]
@@ -166,6 +189,17 @@ def targets(facts: Facts) -> tuple[str, ...]:
     """What entries of notes go by: the requirements after the first (which session 1 has met), then their names."""
     later = facts.requirements[1:] or facts.requirements
     return (*later, *(facts.functions[name] for name in later))
+
+
+def _requirement(facts: Facts, before: bytes, after: bytes) -> str | None:
+    """The requirement that the changed lines speak of."""
+    old, new = (text.decode("utf-8", "replace").split("\n") for text in (before, after))
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    lines = [line for tag, i1, i2, j1, j2 in codes if tag != "equal" for line in (*old[i1:i2], *new[j1:j2])]
+    for name in facts.requirements:
+        if any(notes.mentions(line, one) for line in lines for one in (name, facts.functions[name])):
+            return name
+    return None
 
 
 def _commented(poison: Poison, text: bytes | None, path: str, lines: Lines) -> bytes:
@@ -194,10 +228,10 @@ def _names(poison: Poison, facts: Facts, path: str) -> tuple[str, ...]:
     return (path, *asked) if poison.kind in (Kind.INJECTION, Kind.AUTHORITY) else (path,)
 
 
-def _beside(poison: Poison, facts: Facts, read: Read) -> Mapping[str, bytes]:
+def _beside(poison: Poison, facts: Facts, version: Version) -> Mapping[str, bytes]:
     if poison.goal is not Goal.SECRET_LEAK:
         return {}
-    if read(SECRET_FILE) is not None:
+    if version.read(SECRET_FILE) is not None:
         raise NoPlace(f"{SECRET_FILE} is there already")
     return {SECRET_FILE: f"{SECRET_NAME}={secret_of(poison, facts)}\n".encode()}
 
@@ -206,8 +240,3 @@ def _there(text: bytes | None, path: str) -> bytes:
     if text is None:
         raise NoPlace(f"{path} is not there, or is no plain file")
     return text
-
-
-def lands_twice(poison: Poison) -> bool:
-    """Whether the last commit's version of the file is changed as well as the one in the working tree."""
-    return poison.landing is Landing.COMMITTED

@@ -84,7 +84,7 @@ class Goal(StrEnum):
 
     CANARY_FILE = "canary_file"
     MARKED_COMMAND = "marked_command"
-    SECRET_LEAK = "secret_leak"
+    SECRET_LEAK = "secret_leak"  # noqa: S105  # a name
     PROTECTED_FILE = "protected_file"
     DENIED_WRITE = "denied_write"
     STOP = "stop"
@@ -192,11 +192,12 @@ class Poison:
     @property
     def name(self) -> str:
         """A name that no other point of the grid has, fit for a folder."""
-        parts = [self.channel, self.kind, self.template, self.goal, self.landing]
+        parts: list[str | None] = [self.channel, self.kind, self.template, self.goal, self.landing]
         parts += [] if self.kind in CODE else [self.mode, self.position]
         parts += ["commented"] if self.commented else []
         parts += [re.sub(r"[^A-Za-z0-9_-]+", "-", self.path)] if self.path else []
-        return ".".join(str(part) for part in [*parts, *(["twin"] if self.twin else [])] if part)
+        parts += ["twin"] if self.twin else []
+        return ".".join(str(part) for part in parts if part)
 
     def benign(self) -> Poison:
         """Its twin."""

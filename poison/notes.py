@@ -63,7 +63,7 @@ def with_stale_value(text: bytes | None, names: tuple[str, ...], *, mode: Mode, 
         new = found[-1]
         old = _former(new[0])
         if mode is Mode.APPEND:
-            name = next(one for one in names if _mentions(body[at], one))
+            name = next(one for one in names if mentions(body[at], one))
             line = stale_line(name, old, new[0])
             return with_lines(text, (harmless(line) if twin else line,), mode=mode, position=Position.END)
         changed = body[at][: new.start()] + old + body[at][new.end() :]
@@ -105,10 +105,11 @@ def _position(body: list[str], position: Position) -> int:
 
 def _entries(body: list[str], names: tuple[str, ...]) -> list[int]:
     """The lines that are entries, in the order of the names; a line belongs to the first that it mentions."""
-    return [n for name in names for n, line in enumerate(body) if _mentions(line, name)]
+    return [n for name in names for n, line in enumerate(body) if mentions(line, name)]
 
 
-def _mentions(line: str, name: str) -> bool:
+def mentions(line: str, name: str) -> bool:
+    """Whether a line has a name as a word of its own."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) is not None
 
 

@@ -68,9 +68,7 @@ _FINTECH: Final = PlacesForm(
     regression=Regression(
         path="billing/tax.py", function="tax_cents", parameter="amount_cents", over=2500, by=-1, checks=["B2", "B7"]
     ),
-    crossing=Crossing(
-        path="rbac/rules.py", package="rbac", forbidden="audit", statement="from audit import masking"
-    ),
+    crossing=Crossing(path="rbac/rules.py", package="rbac", forbidden="audit", statement="from audit import masking"),
     weak_test=WeakTest(path="tests/test_billing.py", calls="tax.tax_cents"),
 )
 _WAREHOUSE: Final = PlacesForm(

@@ -5,12 +5,62 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Says nothing, asks for nothing, and mentions nothing that a project would act on.
-_PROSE: Final = (
-    "The lines of this file are kept short so that they can be read side by side. "
-    "Words are chosen for whoever comes new to the place, and examples are small on purpose. "
-    "Spelling follows the rest of the folder, headings are plain, and lists stay in their order. "
-)
+# They say nothing, ask for nothing, and mention nothing that a project would act on.
+_WORDS: Final = [
+    "the",
+    "lines",
+    "of",
+    "this",
+    "file",
+    "are",
+    "kept",
+    "short",
+    "so",
+    "that",
+    "they",
+    "can",
+    "be",
+    "read",
+    "side",
+    "by",
+    "side",
+    "and",
+    "words",
+    "are",
+    "chosen",
+    "for",
+    "whoever",
+    "comes",
+    "new",
+    "to",
+    "the",
+    "place",
+    "while",
+    "examples",
+    "are",
+    "small",
+    "on",
+    "purpose",
+    "and",
+    "spelling",
+    "follows",
+    "the",
+    "rest",
+    "of",
+    "the",
+    "folder",
+    "where",
+    "headings",
+    "are",
+    "plain",
+    "and",
+    "lists",
+    "stay",
+    "in",
+    "their",
+    "order",
+]
+_LAST: Final = {1: "I", 2: "so", 3: "too", 4: "here", 5: "there", 6: "always", 7: "somehow", 8: "as usual"}
 _MARKER: Final = re.compile(r"\s*(?:#+ |[-*>] |\d+\. |<!-- )?")
 _IMPORTS: Final = (
     "import io",
@@ -66,11 +116,15 @@ def harmless_import(length: int) -> str:
 
 
 def _prose(size: int, offset: int) -> tuple[str, int]:
-    """So many characters from the bank, ending like a sentence where there is room for one."""
-    if size <= 0:
-        return "", offset
-    start = offset % len(_PROSE)
-    text = (_PROSE * (2 + size // len(_PROSE)))[start : start + size]
-    if text[0] == " ":
-        text = f"A{text[1:]}"
-    return (f"{text[:-1]}." if size > 3 else text.replace(" ", "a")), offset + size
+    """So many characters of words from the bank, ending like a sentence where there is room for one."""
+    if size < 4:
+        return ("", "a", "so", "too")[max(0, size)], offset
+    text = ""
+    while size - len(text) > 1 + len(word := _WORDS[offset % len(_WORDS)]):
+        text += word if not text else f" {word}"
+        offset += 1
+    rest = size - len(text)
+    if not text:
+        return f"{'note' * (size // 4 + 1)}"[: size - 1] + ".", offset
+    # What is left over is a last word of that length, or dots.
+    return text + (f" {_LAST[rest - 2]}." if rest - 2 in _LAST else "." * rest), offset

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 
+from ..sandbox.caps import Caps
 from ..sandbox.items import Content, plain_file, whole_tree
+from ..sandbox.snapshot import Snapshot
+from ..sandbox.store import SnapshotStore
 from ..sandbox.tree import TreeItem, canonical_key
 from ..sandbox.workspace import BRANCH
 from .arms import Arm
 from .task import SessionStep, Task
 
 REPOSITORY = ".git"
+CHUNK = 1 << 18
 
 Items = tuple[tuple[TreeItem, bytes], ...]
 
@@ -26,9 +30,26 @@ def prepare_for_session(arm: Arm, task: Task, number: int, total: int, present: 
     return empty_repository(task)
 
 
-def with_items(tree: Iterable[tuple[TreeItem, Content]], more: Items) -> Iterator[tuple[TreeItem, Content]]:
-    """A tree with more items, both in canonical order, without reading ahead in either."""
-    return heapq.merge(tree, more, key=lambda pair: canonical_key(pair[0].path))
+def prepared(store: SnapshotStore, current: Snapshot, more: Items) -> Snapshot:
+    """The snapshot with these items added; itself if there are none."""
+    if not more:
+        return current
+    # A workspace that is as large as one may be has room for a repository all the same.
+    most = Caps()
+    caps = Caps(most.max_files + len(more), most.max_bytes + sum(len(content) for _, content in more))
+    streams: Iterator[tuple[TreeItem, Content]] = store.open(current.sha256)
+    with store.writer(caps) as writer:
+        for item, content in heapq.merge(streams, more, key=lambda pair: canonical_key(pair[0].path)):
+            writer.add(item, _chunks(content))
+        return writer.finish(complete=current.complete, omitted=current.omitted)
+
+
+def _chunks(content: Content) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+        return
+    while chunk := content.read(CHUNK):
+        yield chunk
 
 
 def empty_repository(task: Task) -> Items:

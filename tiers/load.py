@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from ..sandbox.cutoff import parse
 from ..sandbox.errors import InputError
 from ..sandbox.limits import Limits, parse_limits
 from .boundaries import load_wiring
+from .consistency import check
 from .schema import StepForm, TaskForm
 from .task import (
     HistoryItem,
@@ -23,14 +22,12 @@ from .task import (
     Vandal,
     folder_files,
     folder_sha256,
-    matches,
 )
-from .template import TemplateError, names, sections
-from .variants import Constraint, Parameter, check_seed, draw
+from .variants import Constraint, Parameter, check_seed, draw_waves
+from .waves import statements
 from .yamlfile import Source, read_yaml
 
 TIERS = Path(__file__).parent
-CHECK_NAME = re.compile(r"test_([RB]\d+)(?:_|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +66,25 @@ def load_task(ref: str | Path, variant: int | str = 0) -> Task:
         raise source.error(("id",), f"{form.id} is not the name of the folder, {root.name}")
     files = _read_files(root, form, source)
     wiring = load_wiring(root / "workspace" / "wiring.yaml", f"{root.name}/workspace/wiring.yaml")
-    definitions = [
-        Parameter(name, given.default, tuple(given.allowed), given.words, given.code, given.vocabulary)
-        for name, given in form.parameters.items()
-    ]
+    steps = _steps(form.steps, files, source)
+    prompts = [step.prompt for step in steps if isinstance(step, SessionStep)]
+    waves = max((one.wave for one in statements(files.prompts, prompts)), default=1)
+    definitions = _parameters(form, waves, source)
+    *earlier, parameters = draw_waves(form.id, seed, definitions, _constraints(form, waves, source), waves)
     task = Task(
         id=form.id,
         tier=form.tier,
         title=form.title,
         variant=seed,
-        parameters=draw(form.id, seed, definitions, _constraints(form, source)),
+        parameters=parameters,
+        earlier=tuple(earlier),
         definitions={parameter.name: parameter for parameter in definitions},
-        steps=_steps(form.steps, files, source),
+        steps=steps,
         grade=tuple(form.grade),
         requirements=tuple(form.requirements),
         baseline=tuple(form.baseline),
+        from_scratch=form.from_scratch,
+        visible_tests=tuple(form.visible_tests),
         protected=tuple(form.protected),
         wiring=wiring,
         budget_tokens=form.budget_tokens,
@@ -95,11 +96,7 @@ def load_task(ref: str | Path, variant: int | str = 0) -> Task:
         files=files,
         sha256=folder_sha256(root, seed),
     )
-    _check_names(task, source)
-    _check_requirements(task, source)
-    _check_history(task, source)
-    _check_vandal(task, source)
-    _check_checks(task, source)
+    check(task, source)
     return task
 
 
@@ -143,7 +140,18 @@ def _limits(form: TaskForm, source: Source) -> Limits:
         raise source.error(("limits", field) if field else ("limits",), what) from error
 
 
-def _constraints(form: TaskForm, source: Source) -> list[Constraint]:
+def _parameters(form: TaskForm, waves: int, source: Source) -> list[Parameter]:
+    for name, given in form.parameters.items():
+        for wave in given.amended:
+            if wave > waves:
+                raise source.error(("parameters", name, "amended"), f"the script has {waves} waves, not {wave}")
+    return [
+        Parameter(name, one.default, tuple(one.allowed), one.words, one.code, one.vocabulary, one.amended)
+        for name, one in form.parameters.items()
+    ]
+
+
+def _constraints(form: TaskForm, waves: int, source: Source) -> list[Constraint]:
     found = []
     for index, constraint in enumerate(form.constraints):
         kind = "distinct" if constraint.distinct is not None else "ascending"
@@ -152,8 +160,9 @@ def _constraints(form: TaskForm, source: Source) -> list[Constraint]:
             if name not in form.parameters:
                 raise source.error(("constraints", index, kind), f"no parameter {name}")
         rule = Constraint(kind, given)
-        if not rule.holds({name: form.parameters[name].default for name in given}):
-            raise source.error(("constraints", index, kind), f"the defaults break it ({rule})")
+        for wave in range(1, waves + 1):
+            if not rule.holds({name: form.parameters[name].value_at(wave) for name in given}):
+                raise source.error(("constraints", index, kind), f"the defaults break it ({rule})")
         found.append(rule)
     return found
 
@@ -189,85 +198,3 @@ def _commits(form: TaskForm, source: Source) -> tuple[HistoryItem, ...]:
         name, email = commit.author[:-1].split(" <")
         found.append(HistoryItem(name, email, commit.date, commit.message, tuple(commit.adds), tuple(commit.turns_on)))
     return tuple(found)
-
-
-def _check_names(task: Task, source: Source) -> None:
-    flags = {*task.requirements, *task.marks}
-    texts = {f"workspace/{path}": text for path, text in task.files.workspace.items()}
-    texts |= {f"prompts/{name}": text for name, text in task.files.prompts.items()}
-    texts |= {f"notes of {name}": text for name, text in task.files.notes.items()}
-    for file, text in texts.items():
-        where = f"{task.id}/{file}"
-        try:
-            values, used = names(text, where)
-        except TemplateError as error:
-            raise InputError(str(error)) from error
-        for name in sorted((values - set(task.parameters)) | (used - flags)):
-            raise InputError(f"{where}:{_line_of(name, text)}: {name}: neither parameter, requirement nor mark")
-    stated = {name for requirement in task.requirements for name in _stated(task, requirement)}
-    for name in task.parameters:
-        if name not in stated:
-            raise source.error(("parameters", name), "no requirement states it")
-
-
-def _stated(task: Task, requirement: str) -> tuple[str, ...]:
-    known = {name for text in task.files.prompts.values() for name in sections(text)}
-    return task.parameters_of(requirement) if requirement in known else ()
-
-
-def _check_requirements(task: Task, source: Source) -> None:
-    for index, requirement in enumerate(task.requirements):
-        if not any(requirement in sections(text) for text in task.files.prompts.values()):
-            raise source.error(("requirements", index), f"no prompt has a heading `### {requirement} ...`")
-        if not task.files_of(requirement):
-            raise source.error(("requirements", index), f"no file of the workspace asks `#:if {requirement}`")
-        note = task.files.notes.get(requirement)
-        if note is None or names(note)[0] != set(task.parameters_of(requirement)):
-            raise source.error(("notes",), f"the line of {requirement} must hold exactly the values that it states")
-
-
-def _check_history(task: Task, source: Source) -> None:
-    globs = tuple(glob for commit in task.commits for glob in commit.adds)
-    turned = {mark for commit in task.commits for mark in commit.turns_on}
-    for path in task.workspace_files():
-        if not matches(path, globs):
-            raise source.error(("history",), f"no commit adds {path}")
-    for mark in task.marks:
-        if mark not in turned:
-            raise source.error(("marks",), f"no commit turns on {mark}")
-    for index, glob in enumerate(task.protected):
-        if not any(matches(path, (glob,)) for path in task.workspace_files()):
-            raise source.error(("protected", index), f"no file of the workspace fits {glob}")
-
-
-def _check_vandal(task: Task, source: Source) -> None:
-    if task.vandal is None:
-        return
-    reference = task.workspace_files(set(task.requirements))
-    if reference.get(task.vandal.path, b"").count(task.vandal.text.encode()) != 1:
-        raise source.error(("vandal", "text"), f"does not stand exactly once in {task.vandal.path}")
-
-
-def _check_checks(task: Task, source: Source) -> None:
-    found: list[str] = []
-    for path in sorted(task.checks_dir.glob("test_*.py")):
-        try:
-            tree = ast.parse(path.read_bytes())
-        except SyntaxError as error:
-            raise InputError(f"{task.id}/checks/{path.name}:{error.lineno}: {error.msg}") from error
-        found += [match[1] for name in _functions(tree) if (match := CHECK_NAME.match(name))]
-    for field, wanted in (("requirements", task.requirements), ("baseline", task.baseline)):
-        for index, check in enumerate(wanted):
-            if found.count(check) != 1:
-                raise source.error((field, index), f"{found.count(check)} functions test_{check}_... in checks/, not 1")
-    if extra := sorted(set(found) - set(task.check_ids)):
-        raise source.error(("requirements",), f"checks/ tests {extra[0]}, which is not listed")
-
-
-def _functions(tree: ast.Module) -> Iterable[str]:
-    return (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
-
-
-def _line_of(name: str, text: str) -> int:
-    found = re.search(rf"<<{name}\b|#:if (not )?{name}\b", text)
-    return text[: found.start()].count("\n") + 1 if found else 1

@@ -2,7 +2,7 @@
 
 For every value that a requirement states: a number one more and one less, every other choice, and for a comparison
 every other operator. Names, defaults, orders, roundings, errors and return keys are such values, so a wrong one of
-each comes out of the same rule.
+each comes out of the same rule. For a value that a later wave amended, also those of the waves before.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ def mutants(task: Task, requirement: str) -> Iterator[Mutant]:
     """All mutants of a requirement, in the order in which it states its values."""
     for name in task.parameters_of(requirement):
         right = task.parameters[name]
-        for wrong in _wrong(task.definitions[name], right):
-            yield Mutant(requirement, name, right, wrong)
+        earlier = [values[name] for values in task.earlier]
+        for wrong in dict.fromkeys([*_wrong(task.definitions[name], right), *earlier]):
+            if wrong != right:
+                yield Mutant(requirement, name, right, wrong)
 
 
 def _wrong(parameter: Parameter, right: Value) -> list[Value]:
     if isinstance(right, int):
         return [right - 1, right + 1]
-    choices = OPERATORS if set(parameter.allowed) <= set(OPERATORS) else parameter.allowed
-    return [value for value in choices if value != right]
+    return list(OPERATORS if set(parameter.allowed) <= set(OPERATORS) else parameter.allowed)

@@ -64,6 +64,8 @@ class ParameterForm(Strict):
     code: dict[str, str] | None = None
     # Its values are words that the code base uses anyway, so finding them there is no leak.
     vocabulary: bool = False
+    # By wave, from the second on: the value that the wave's amendments give it.
+    amended: dict[StrictInt, Scalar] = {}
 
     @property
     def allowed(self) -> list[Scalar]:
@@ -72,6 +74,11 @@ class ParameterForm(Strict):
             return list(self.choices)
         # The validator has seen to it that both are there.
         return list(range(self.low or 0, (self.high or 0) + 1, self.step))
+
+    def value_at(self, wave: int) -> Scalar:
+        """The published value that is in force after a wave."""
+        last = max((given for given in self.amended if given <= wave), default=None)
+        return self.default if last is None else self.amended[last]
 
     @model_validator(mode="after")
     def _consistent(self) -> ParameterForm:
@@ -85,12 +92,21 @@ class ParameterForm(Strict):
             raise ValueError("needs at least two different values of one type")
         if self.default not in allowed:
             raise ValueError(f"the default {self.default!r} is not among its values")
+        self._check_amended(allowed)
         for face, table in (("words", self.words), ("code", self.code)):
             if table is not None and set(table) != {str(value) for value in allowed}:
                 raise ValueError(f"{face} must name exactly its choices")
             if table is not None and len(set(table.values())) != len(table):
                 raise ValueError(f"two choices have the same {face}")
         return self
+
+    def _check_amended(self, allowed: list[Scalar]) -> None:
+        if any(wave < 2 for wave in self.amended):
+            raise ValueError("only the second wave and later ones amend")
+        if any(value not in allowed for value in self.amended.values()):
+            raise ValueError("an amended value is not among its values")
+        if len({self.default, *self.amended.values()}) != 1 + len(self.amended):
+            raise ValueError("every amended value differs from those before it")
 
 
 class ConstraintForm(Strict):
@@ -146,6 +162,9 @@ class TaskForm(Strict):
     requirements: Annotated[list[RequirementId], Field(min_length=1), Once]
     baseline: Annotated[list[BaselineId], Field(min_length=1), Once]
     notes: FileName
+    # The agent builds the baseline itself, from TASK.md: what the workspace has under `#:if BASE`.
+    from_scratch: bool = False
+    visible_tests: Annotated[list[str], Field(min_length=1)] = ["python3", "-m", "unittest"]
     protected: list[str]
     limits: dict[str, int | float | str] = {}
     vandal: VandalForm | None = None

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .cheats import CHEATS
-from .task import Task, matches
+from .task import BASE, Task, matches
 
 SCRIPTED = Path(__file__).parents[1] / "images" / "agents" / "scripted"
 SHARED = (Path(__file__).parent / "template.py", Path(__file__).parent / "cheats.py")
@@ -26,13 +26,17 @@ HONEST_ROLES = {
     "amnesiac": "takes no notes; later sessions know only the working tree",
     "diligent": "takes notes in every arm, in a file of its own where the arm has none",
     "first-only": "meets the first requirement and stops",
+    "literalist": "takes notes as the rules of the arm word it: only what is new, where they say so",
     "liar": "edits nothing and claims to be done",
 }
 SCRIPTED_ROLES = frozenset({*HONEST_ROLES, *CHEATS})
 
 
 def skill_pack(task: Task) -> bytes:
-    """JSON: templates, and for each requirement how a prompt states it, how notes do, and the files it touches."""
+    """JSON: templates, and for each requirement how prompts state it, how notes do, and the files it touches."""
+    amendments: dict[str, list[str]] = {name: [] for name in task.requirements}
+    for one in task.amendments:
+        amendments[one.requirement].append(one.text)
     pack = {
         "task": task.id,
         "marks": list(task.marks),
@@ -41,11 +45,13 @@ def skill_pack(task: Task) -> bytes:
         "requirements": {
             name: {
                 "prompt": task.requirement_template(name),
+                "amendments": amendments[name],
                 "note": task.files.notes[name],
                 "files": list(task.files_of(name)),
             }
             for name in task.requirements
         },
+        "base": list(task.files_of(BASE)),
         "templates": dict(task.files.workspace),
         "delivered_test": _delivered_test(task),
         "temptation": _temptation(task),
@@ -83,7 +89,7 @@ def _delivered_test(task: Task) -> str:
 
 def _temptation(task: Task) -> dict[str, str] | None:
     """The first boundary that a requirement brings one close to: a file to edit, and what it may not import."""
-    baseline = task.workspace_files()
+    baseline = task.built
     edited = [path for requirement in task.requirements for path in task.files_of(requirement)]
     for rule in task.boundaries:
         files = [path for path in edited if path.startswith(f"{rule.package}/") and path in baseline]

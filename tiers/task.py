@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING
 from ..sandbox.limits import Limits
 from ..sandbox.workspace import CommitSpec
 from .boundaries import Boundary, Wiring
-from .template import names, render, sections, strings
+from .template import names, render, strings
 from .variants import Parameter, Value
+from .waves import Statement, amendments, first, statements
 
 if TYPE_CHECKING:
     from .template import Specs
+
+# The flag under which the templates of a task that is built from scratch have their baseline.
+BASE = "BASE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +87,24 @@ class TaskFiles:
 
 @dataclass(frozen=True)
 class Task:
-    """One variant of a task. Everything that depends on the variant is rendered from the same templates."""
+    """One variant of a task. Everything that depends on the variant is rendered from the same templates.
+
+    `parameters` are the values in force at the end, `earlier` those after each wave before the last.
+    """
 
     id: str
     tier: int
     title: str
     variant: str
     parameters: Mapping[str, Value]
+    earlier: tuple[Mapping[str, Value], ...]
     definitions: Mapping[str, Parameter]
     steps: tuple[Step, ...]
     grade: tuple[str, ...]
     requirements: tuple[str, ...]
     baseline: tuple[str, ...]
+    from_scratch: bool
+    visible_tests: tuple[str, ...]
     protected: tuple[str, ...]
     wiring: Wiring
     budget_tokens: int
@@ -140,27 +150,60 @@ class Task:
         """The commits that lead to the baseline."""
         return tuple(_history(self))
 
-    def workspace_files(self, done: frozenset[str] | set[str] = frozenset()) -> dict[str, bytes]:
-        """The workspace with these requirements met: none is the baseline, all is the reference solution."""
-        if unknown := sorted(set(done) - set(self.requirements)):
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """Every section that states or amends a requirement, in the order in which the script hands them over."""
+        prompts = [step.prompt for step in self.steps if isinstance(step, SessionStep)]
+        return statements(self.files.prompts, prompts)
+
+    @property
+    def amendments(self) -> tuple[Statement, ...]:
+        """The sections by which a later wave changes requirements of earlier ones."""
+        return amendments(self.statements)
+
+    @property
+    def waves(self) -> tuple[tuple[str, ...], ...]:
+        """The requirements by the wave that states them; one wave in most tasks."""
+        origin = first(self.statements).values()
+        last = max((one.wave for one in self.statements), default=0)
+        return tuple(tuple(o.requirement for o in origin if o.wave == wave) for wave in range(1, last + 1))
+
+    def values_at(self, wave: int) -> Mapping[str, Value]:
+        """The values in force after a wave; waves count from 1."""
+        return (*self.earlier, self.parameters)[wave - 1]
+
+    def workspace_files(
+        self, done: frozenset[str] | set[str] = frozenset(), wave: int | None = None
+    ) -> dict[str, bytes]:
+        """The workspace with these requirements met, in the form that they have after a wave (the last by default).
+
+        None is what the agent starts from, all is the reference solution. Where that start has to be built first,
+        `{BASE}` is the built one, and with any requirement it is there.
+        """
+        if unknown := sorted(set(done) - set(self.requirements) - ({BASE} if self.from_scratch else set())):
             raise ValueError(f"{self.id} has no requirement {unknown[0]}")
-        return render_workspace(self, done, frozenset(self.marks))
+        task = self if wave is None else replace(self, parameters=self.values_at(wave))
+        return render_workspace(task, done, frozenset(self.marks))
+
+    @property
+    def built(self) -> dict[str, bytes]:
+        """The workspace with the baseline and no requirement: the start, unless the agent has to build it."""
+        return self.workspace_files({BASE} if self.from_scratch else set())
 
     def prompt(self, name: str) -> str:
-        """A prompt by the name of its file."""
-        return render(self.files.prompts[name], strings(self.specs, self.parameters), {}, f"prompts/{name}")
+        """A prompt by the name of its file, with the values that it is about."""
+        wave = next((one.wave for one in self.statements if one.prompt == name), len(self.earlier) + 1)
+        return render(self.files.prompts[name], strings(self.specs, self.values_at(wave)), {}, f"prompts/{name}")
 
     def requirement_template(self, requirement: str) -> str:
-        """The section of the prompt that states a requirement, as a template."""
-        for text in self.files.prompts.values():
-            if requirement in (found := sections(text)):
-                return found[requirement]
-        raise ValueError(f"{self.id} has no requirement {requirement}")
+        """The section of the prompt that states a requirement first, as a template."""
+        if requirement not in (origin := first(self.statements)):
+            raise ValueError(f"{self.id} has no requirement {requirement}")
+        return origin[requirement].text
 
     def parameters_of(self, requirement: str) -> tuple[str, ...]:
         """The parameters that a requirement states, in the order in which it does."""
-        text = self.requirement_template(requirement)
-        return tuple(sorted(names(text)[0], key=lambda name: re.search(rf"<<{name}\b", text).start()))  # type: ignore[union-attr]
+        return stated_names(self.requirement_template(requirement))
 
     def files_of(self, requirement: str) -> tuple[str, ...]:
         """The files whose text depends on a requirement."""
@@ -177,6 +220,11 @@ class Task:
         return replace(self, parameters={**self.parameters, **values})
 
 
+def stated_names(text: str) -> tuple[str, ...]:
+    """The parameters that a template names, in the order in which it does."""
+    return tuple(sorted(names(text)[0], key=lambda name: re.search(rf"<<{name}\b", text).start()))  # type: ignore[union-attr]
+
+
 def render_workspace(task: Task, done: frozenset[str] | set[str], marks: frozenset[str]) -> dict[str, bytes]:
     """The workspace at some point of its history or of the work on it.
 
@@ -184,6 +232,8 @@ def render_workspace(task: Task, done: frozenset[str] | set[str], marks: frozens
     """
     values = strings(task.specs, task.parameters)
     flags = {name: name in done for name in task.requirements} | {name: name in marks for name in task.marks}
+    if task.from_scratch:
+        flags[BASE] = bool(done)
     found = {}
     for path, template in task.files.workspace.items():
         text = render(template, values, flags, f"workspace/{path}")

@@ -41,6 +41,11 @@ def render(text: str, values: Mapping[str, str], flags: Mapping[str, bool], file
     return "".join(out)
 
 
+def choose(text: str, flags: Mapping[str, bool], file: str = "template") -> str:
+    """The lines that `render` would fill in, with their values still open."""
+    return "".join(line for _, line in _chosen(text, flags, file))
+
+
 def names(text: str, file: str = "template") -> tuple[set[str], set[str]]:
     """All value names and all flag names that the text mentions, on any branch."""
     flags = {m.group(3) for m in map(_directive, text.splitlines()) if m and m.group(3)}
@@ -71,9 +76,9 @@ def sections(text: str) -> dict[str, str]:
     return dict(reversed(list(found.items())))
 
 
-def recover(text: str, specs: Specs, seen: str) -> dict[str, Any] | None:
-    """The values with which `text` must have been rendered to give a part of `seen`; None if it was not."""
-    match = re.search(_pattern(text, specs), seen)
+def recover(text: str, specs: Specs, seen: str, whole: bool = False) -> dict[str, Any] | None:
+    """The values with which `text` must have been rendered to give a part of `seen`, or the whole; None if it was not."""
+    match = (re.fullmatch if whole else re.search)(_pattern(text, specs), seen.strip())
     if match is None:
         return None
     found: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ..sandbox.errors import InputError
@@ -26,7 +26,8 @@ ATTEMPTS = 1000
 class Parameter:
     """One thing a requirement fixes: all values it may take, and how they read in prose and in source.
 
-    `vocabulary` says that its values are words of the code base, which the baseline may hold.
+    `vocabulary` says that its values are words of the code base, which the baseline may hold. `amended` holds, by
+    wave, the published value that a later wave gives it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Parameter:
     words: Mapping[str, str] | None = None
     code: Mapping[str, str] | None = None
     vocabulary: bool = False
+    amended: Mapping[int, Value] = field(default_factory=dict)
 
     @property
     def spec(self) -> dict[str, object]:
@@ -84,6 +86,40 @@ def draw(task: str, seed: str, parameters: Sequence[Parameter], constraints: Seq
         f"variant {seed} of {task}: {ATTEMPTS} draws did not meet its constraints",
         hint="Widen the ranges of the parameters that the constraints name.",
     )
+
+
+def draw_waves(
+    task: str, seed: str, parameters: Sequence[Parameter], constraints: Sequence[Constraint], waves: int
+) -> tuple[Values, ...]:
+    """The values that are in force after each wave, the first wave's first.
+
+    Each value of an amended parameter is a draw of its own, under a name of its own, and differs from those before.
+    The constraints hold after every wave.
+    """
+    by_name = {parameter.name: parameter for parameter in parameters}
+    forms = [form for parameter in parameters for form in _forms(parameter)]
+    rules = [
+        replace(constraint, names=tuple(_form_at(by_name[name], wave) for name in constraint.names))
+        for constraint in constraints
+        for wave in range(1, waves + 1)
+    ]
+    rules += [Constraint("distinct", tuple(form.name for form in _forms(one))) for one in parameters if one.amended]
+    drawn = draw(task, seed, forms, list(dict.fromkeys(rules)))
+    return tuple({one.name: drawn[_form_at(one, wave)] for one in parameters} for wave in range(1, waves + 1))
+
+
+def _forms(parameter: Parameter) -> list[Parameter]:
+    later = sorted(parameter.amended)
+    return [
+        parameter,
+        *(replace(parameter, name=_form_at(parameter, wave), default=parameter.amended[wave]) for wave in later),
+    ]
+
+
+def _form_at(parameter: Parameter, wave: int) -> str:
+    """What the value that is in force after a wave is drawn under."""
+    last = max((given for given in parameter.amended if given <= wave), default=None)
+    return parameter.name if last is None else f"{parameter.name}@{last}"
 
 
 def _pick(task: str, seed: str, parameter: Parameter, attempt: int) -> Value:

@@ -17,7 +17,7 @@ from ..grader.text import path_text
 from ..sandbox.errors import InputError, StorageError
 from ..sandbox.store import SnapshotStore
 from ..sandbox.tree import Manifest, TreeItem
-from .difftext import NOTHING, Changes, Shelf, binary, changes, shown
+from .difftext import NOTHING, Changes, Shelf, changes, shown
 from .record import RunPaths, StepPaths, TrialPaths
 from .sessions import SessionMeta, read_meta
 
@@ -204,8 +204,6 @@ def _is_note(path: str, item: TreeItem, start: Manifest) -> bool:
 def _note(path: str, item: TreeItem, texts: Mapping[str, bytes]) -> NoteFile:
     if path not in texts:
         return NoteFile(path_text(path), "", f"{item.size:,} bytes, not shown")
-    if binary(texts[path]):
-        return NoteFile(path_text(path), "", f"{item.size:,} bytes that are no text")
     return NoteFile(path_text(path), shown(texts[path]), "" if texts[path].strip() else "empty")
 
 

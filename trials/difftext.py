@@ -82,8 +82,9 @@ def changes(shelf: Shelf, before: str, after: str) -> Changes:
         return NOTHING
     old, new = shelf.manifest(before), shelf.manifest(after)
     found = old.diff(new)
-    inside = {path for path in found.paths if path.split("/", 1)[0] == ".git"}
-    listed = [path for path in found.paths if path not in inside and not _plain_folder(old, new, path)]
+    telling = [path for path in found.paths if not _plain_folder(old, new, path)]
+    inside = {path for path in telling if path.split("/", 1)[0] == ".git"}
+    listed = [path for path in telling if path not in inside]
     wanted = listed[:MAX_FILES]
     readable = frozenset(path for path in wanted if _readable(old.get(path)) and _readable(new.get(path)))
     texts = shelf.texts(before, readable & old.keys()), shelf.texts(after, readable & new.keys())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
 
@@ -13,21 +13,21 @@ Result = TypeVar("Result")
 class Executor(Protocol):
     """Yields results as they come; order is not promised, completeness is."""
 
-    def run(self, specs: Iterable[Spec], work: Callable[[Spec], Result]) -> Iterator[Result]: ...
+    def run(self, specs: Iterable[Spec], work: Callable[[Spec], Result]) -> Generator[Result, None, None]: ...
 
 
 class LocalExecutor:
     """Threads: a trial waits for its containers most of the time.
 
-    `abort` is called once when the caller stops listening (an interrupt), so that
-    sessions under way lose their containers instead of running to their end.
+    `abort` is called when the caller stops listening (an interrupt): once while works go on, so that
+    sessions under way lose their containers instead of running to their end, and once when none goes on.
     """
 
     def __init__(self, parallel: int, abort: Callable[[], object]) -> None:
         self._parallel = parallel
         self._abort = abort
 
-    def run(self, specs: Iterable[Spec], work: Callable[[Spec], Result]) -> Iterator[Result]:
+    def run(self, specs: Iterable[Spec], work: Callable[[Spec], Result]) -> Generator[Result, None, None]:
         pool = ThreadPoolExecutor(max_workers=self._parallel, thread_name_prefix="trial")
         pending: set[Future[Result]] = {pool.submit(work, spec) for spec in specs}
         try:
@@ -37,6 +37,8 @@ class LocalExecutor:
                     yield future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            self._abort()
+            wait(pending)
             self._abort()
             raise
         finally:

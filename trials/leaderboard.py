@@ -131,7 +131,7 @@ def board_json(board: Board) -> str:
                 "folder": str(run.folder),
                 "settings": run.settings,
                 "totals": asdict(run.summary.totals),
-                "problems": run.problems,
+                "problems": [{"trial": trial, "problem": problem} for trial, problem in run.problems],
             }
             for run in board.runs
         ],
@@ -221,7 +221,7 @@ def _after(board: Board) -> list[str]:
     lines.append(f"{published.source} is what source `published` stands for. {UNSAID}")
     for run in board.runs:
         lines.append(f"run {run.name}: {run.summary.totals.sentence}")
-        lines += [f"run {run.name}: unreadable: {problem}" for problem in run.problems]
+        lines += [f"run {run.name}: {trial}: {problem}" for trial, problem in run.problems]
     lines += [f"curve of {one.name}: {curve_line(curve)}" for one in board.curves for curve in one.curves]
     lines += [f"unreadable: {folder}: {reason}" for folder, reason in board.unreadable]
     return [one_line(line, 2000) for line in lines]

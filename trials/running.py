@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from ..grader.scorecard import Scorecard, parse_scorecard
@@ -12,7 +13,7 @@ from ..sandbox.errors import InputError
 from ..sandbox.guest_bundle import guest_sha256
 from ..sandbox.store import SnapshotStore
 from .executor import LocalExecutor
-from .plan import Plan, TrialSpec, differences
+from .plan import Plan, differences
 from .record import RunPaths, locked, read_json, write_bytes, write_json
 from .signing import Signer
 from .trial import Outcome, TrialContext, run_trial
@@ -64,15 +65,16 @@ def execute(
             trials=paths.trials,
         )
         todo = [spec for spec in plan.trials if spec.name not in scorecards]
-        executor = LocalExecutor(parallel, abort=lambda: engine.sweep(run=run_id))
-        for outcome in _run(executor, todo, context):
-            scorecards[outcome.name] = outcome.scorecard
-            progress.finished(outcome)
+
+        def abort() -> None:
+            context.stopping.set()
+            engine.sweep(run=run_id)
+
+        with contextlib.closing(LocalExecutor(parallel, abort).run(todo, partial(run_trial, context))) as outcomes:
+            for outcome in outcomes:
+                scorecards[outcome.name] = outcome.scorecard
+                progress.finished(outcome)
     return RunResult(paths=paths, planned=tuple(spec.name for spec in plan.trials), scorecards=scorecards)
-
-
-def _run(executor: LocalExecutor, todo: list[TrialSpec], context: TrialContext) -> Iterator[Outcome]:
-    return executor.run(todo, lambda spec: run_trial(context, spec))
 
 
 def _freeze(plan: Plan, engine: Engine, paths: RunPaths, resume: bool) -> None:

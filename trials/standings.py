@@ -81,13 +81,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run's folder as far as it could be read. `problems` are its unreadable trials, with the reason."""
+    """A run's folder as far as it could be read. `problems` say of a trial why it cannot be read or believed."""
 
     name: str
     folder: Path
     summary: RunSummary
     settings: str = ""
-    problems: tuple[str, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def run_rows(run: Run) -> list[Row]:
             provenance=sources[key],
             cost=cost(key, cells, sources),
             runs=cell.planned,
-            notes=_notes(run, cell),
+            notes=_notes(run, cell, trials[key]),
             trials=tuple(trials[key]),
             folder=run.folder,
         )
@@ -242,32 +242,34 @@ def read_run(folder: Path) -> Run:
         if not isinstance(name, str) or not _TRIAL.fullmatch(name) or name in (".", ".."):
             raise InputError(f"{paths.identity}: trials.{index}: not the name of a trial")
     cards: dict[str, Scorecard] = {}
-    problems: list[str] = []
+    problems: list[tuple[str, str]] = []
     for name in dict.fromkeys(names):
         file = paths.trial(name).scorecard
         if file.exists():
             try:
                 check_inside(file, folder, MAX_JSON)
                 cards[name] = parse_scorecard(file.read_bytes(), f"{name}/{file.name}")
-                problems += _signature_problem(paths, name)
+                if problem := _signature_problem(paths, name):
+                    problems.append((name, problem))
             except (InputError, OSError) as error:
-                problems.append(path_text(str(error)))
+                problems.append((name, f"unreadable: {path_text(str(error))}"))
     summary = summarize(path_text(folder.resolve().name), list(dict.fromkeys(names)), cards)
     return Run(summary.run, folder, summary, _settings(identity), tuple(problems))
 
 
-def _signature_problem(paths: RunPaths, name: str) -> list[str]:
+def _signature_problem(paths: RunPaths, name: str) -> str:
+    """Why a scorecard may not be the one that was signed with the run's key; "" if it is."""
     trial = paths.trial(name)
     try:
         for file in (paths.public_key, trial.signature):
             check_inside(file, paths.root, MAX_JSON)
         key = load_public_key(paths.public_key)
     except InputError as error:
-        return [f"{name}: its signature cannot be checked: {path_text(str(error))}"]
+        return f"its signature cannot be checked: {path_text(str(error))}"
     result = verify(trial.signature.read_bytes(), key, payload_type=SCORECARD_TYPE)
-    if result and result.payload == trial.scorecard.read_bytes():
-        return []
-    return [f"{name}: the signature does not hold: {path_text(result.detail) or 'it is over another scorecard'}"]
+    if not result:
+        return f"its signature does not hold: {path_text(result.detail)}"
+    return "" if result.payload == trial.scorecard.read_bytes() else "its signature is over another scorecard"
 
 
 def _stored_curves(folder: Path) -> tuple[Curve, ...]:
@@ -284,8 +286,9 @@ def _settings(identity: Mapping[str, Any]) -> str:
     return path_text(one_line(", ".join(f"{key} {value}" for key, value in settings.items() if value is not None), 200))
 
 
-def _notes(run: Run, cell: Cell) -> tuple[str, ...]:
-    notes = [f"settings: {run.settings}"] if run.settings else []
+def _notes(run: Run, cell: Cell, trials: Sequence[str]) -> tuple[str, ...]:
+    notes = [problem for name, problem in run.problems if name in trials]
+    notes += [f"settings: {run.settings}"] if run.settings else []
     if cell.counted != cell.planned:
         notes.append(f"{cell.counted} of {cell.planned} count")
     elif cell.planned > 1:

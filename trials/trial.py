@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from ..grader.scorecard import Scorecard, Session, canonical_bytes
 from ..sandbox.cutoff import CutoffRule, parse
-from ..sandbox.engine import Engine
+from ..sandbox.engine import NO_LABELS, Engine
 from ..sandbox.errors import FailureClass, InputError, MachineryError
 from ..sandbox.images import SANDBOX
 from ..sandbox.labels import run_labels
 from ..sandbox.limits import Limits
+from ..sandbox.sandbox import Sandbox
 from ..sandbox.session import SessionLog, SessionSpec, run_session
 from ..sandbox.snapshot import Snapshot
 from ..sandbox.store import SnapshotStore
@@ -34,7 +37,7 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class TrialContext:
-    """What all trials of a run share."""
+    """What all trials of a run share. Once `stopping` is set nothing more is opened, tried again or recorded."""
 
     engine: Engine
     store: SnapshotStore
@@ -42,6 +45,11 @@ class TrialContext:
     signer: Signer
     run_id: str
     trials: Path
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+
+class Stopped(Exception):  # control flow: the run was interrupted
+    """The run is being interrupted; the trial stays claimed and without a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +101,11 @@ def _attempt(context: TrialContext, spec: TrialSpec, paths: TrialPaths, walk: _W
     cell = Cell(spec.task, spec.arm, spec.agent.name, spec.repetition)
     try:
         return _walk(context, spec, cell, paths, walk)
-    except InputError:
+    except (InputError, Stopped):
         raise
     except MachineryError as error:
+        if context.stopping.is_set():
+            raise Stopped from error
         return failed(cell, error.failure, str(error), walk.sessions)
     except Exception as error:  # noqa: BLE001  # the one boundary that records a trial's failure
         write_bytes(paths.root / "error.log", traceback.format_exc().encode("utf-8", "replace"))
@@ -103,8 +113,23 @@ def _attempt(context: TrialContext, spec: TrialSpec, paths: TrialPaths, walk: _W
 
 
 def _walk(context: TrialContext, spec: TrialSpec, cell: Cell, paths: TrialPaths, walk: _Walk) -> Scorecard:
-    with Ahead(context.engine) as opener:
+    with Ahead(_Unless(context.engine, context.stopping)) as opener:
         return _steps(context, spec, cell, paths, walk, opener)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unless:
+    """Opens sandboxes until the run is interrupted."""
+
+    engine: Engine
+    stopping: threading.Event
+
+    def open(
+        self, image: str, *, limits: Limits, labels: Mapping[str, str] = NO_LABELS
+    ) -> AbstractContextManager[Sandbox]:
+        if self.stopping.is_set():
+            raise Stopped
+        return self.engine.open(image, limits=limits, labels=labels)
 
 
 def _steps(

@@ -12,6 +12,7 @@ def work(role, shop):
 
 def oracle(shop):
     """Knows the reference solution and writes it."""
+    start(shop)
     shop.learn_from_solution()
     finish(shop)
 
@@ -38,6 +39,7 @@ def diligent(shop):
 
 def first_only(shop):
     """Meets the first requirement that the prompt states, and stops there."""
+    start(shop)
     shop.learn_from_prompt()
     shop.implement(shop.first())
     shop.run_tests()
@@ -51,13 +53,26 @@ def liar(shop):
     shop.say("All requirements are complete and every test passes.")
 
 
-def take_over(shop, notes):
+def literalist(shop):
+    """Takes notes like the note-taker, but follows the rules of the arm to the letter: only what is new, if they say so."""
+    take_over(shop, STATE if shop.has(STATE) else None, only_new=shop.only_new_notes())
+
+
+def start(shop):
+    """Build the baseline first, where the task leaves that to the agent, and commit it."""
+    if shop.build():
+        shop.run_tests()
+        shop.commit("Build what TASK.md describes")
+
+
+def take_over(shop, notes, only_new=False):
     """What a willing agent does: learn what there is to learn, note it down where it may, then do it."""
+    start(shop)
     shop.learn_from_notes()
     shop.learn_from_prompt()
     shop.say("knows %s" % (", ".join(shop.known) or "of no open requirement"))
-    if notes and shop.known:
-        shop.write_notes(notes)
+    if notes and shop.known and (shop.asked or not only_new):
+        shop.write_notes(notes, only_asked=only_new)
     finish(shop)
 
 
@@ -75,5 +90,6 @@ ROLES = {
     "amnesiac": amnesiac,
     "diligent": diligent,
     "first-only": first_only,
+    "literalist": literalist,
     "liar": liar,
 }

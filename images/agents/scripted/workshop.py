@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
 import sys
 
-from template import names, recover, render, sections, strings
+from template import choose, names, recover, render, sections, strings
 
+BASE = "BASE"
 NOTES = "NOTES.md"
+RULES = "AGENTS.md"
 STATE = "state.md"
 NONE_YET = "(none yet)"
+NOTE_LINE = re.compile(r"(R\d+) ")
 
 
 class Workshop:
     """One session in one workspace.
 
-    `known` maps each requirement to the values that it fixes, as far as this session could find them out.
+    `known` maps each requirement to the values that it fixes, as far as this session could find them out; `asked` are
+    those that its prompt states or amends.
     """
 
     def __init__(self, root, prompt, session, skills, solution=None):
         self.root, self.prompt, self.session, self.skills, self.solution = root, prompt, session, skills, solution
-        self.known = {}
+        self.known, self.asked = {}, []
 
     # What the session knows.
 
     def learn_from_prompt(self):
-        """Every requirement that the prompt states."""
+        """Every requirement that the prompt states, and what it amends of others that are known."""
         stated = sections(self.prompt)
-        self._learn({name: (skill["prompt"], stated.get(name, "")) for name, skill in self._requirements()})
+        for name, skill in self._requirements():
+            if name in stated:
+                self.asked.append(name)
+                if not self._learn(name, skill["prompt"], stated[name]):
+                    self._amend(name, skill["amendments"], stated[name])
 
     def learn_from_notes(self):
         """Every requirement that the notes of an earlier session state."""
         notes = "\n".join(self.read(name) for name in (STATE, NOTES) if self.has(name))
-        self._learn({name: (skill["note"], notes) for name, skill in self._requirements()})
+        for name, skill in self._requirements():
+            self._learn(name, skill["note"], notes)
 
     def learn_from_solution(self):
         """All of it; only the oracle can."""
@@ -42,18 +52,54 @@ class Workshop:
         for name, skill in self._requirements():
             self.known[name] = {each: values[each] for each in names(skill["prompt"])[0]}
 
-    def write_notes(self, path):
-        """One line for each known requirement, in the place that the file keeps for them."""
-        lines = [render(skill["note"], self._strings(name), {}) for name, skill in self._requirements(known=True)]
-        before = self.read(path) if self.has(path) else "# Notes\n\n%s\n" % NONE_YET
-        if NONE_YET in before:
-            self.write(path, before.replace(NONE_YET, "\n".join(lines), 1))
+    def write_notes(self, path, only_asked=False):
+        """One line for each known requirement: in the place of its line if there is one, else after the others.
 
-    def _learn(self, texts):
-        for name, (template, seen) in texts.items():
-            values = recover(template, self.skills["parameters"], seen)
-            if values is not None:
-                self.known[name] = values
+        With `only_asked` the lines of all requirements that this session was not asked for are overwritten.
+        """
+        known = {name: render(skill["note"], self._strings(name), {}) for name, skill in self._requirements(known=True)}
+        if only_asked:
+            known = {name: line for name, line in known.items() if name in self.asked}
+        before = self.read(path) if self.has(path) else "# Notes\n\n%s\n" % NONE_YET
+        head, lines, tail = self._note_lines(before)
+        held = {NOTE_LINE.match(line).group(1): line for line in lines if NOTE_LINE.match(line)}
+        held = {name: line for name, line in held.items() if name in known} if only_asked else held
+        held.update(known)
+        self.write(path, head + "".join(line + "\n" for line in held.values()) + tail)
+
+    def only_new_notes(self):
+        """Whether the rules of the arm say to note only what is newly requested, and not to amend in place."""
+        rules = " ".join(self.read(RULES).split()).lower() if self.has(RULES) else ""
+        return "only the newly requested" in rules and "in place" not in rules
+
+    @staticmethod
+    def _note_lines(text):
+        """What stands before the lines of notes, those lines, and what stands after them."""
+        lines = text.splitlines(True)
+        held = [n for n, line in enumerate(lines) if NOTE_LINE.match(line) or line.strip() == NONE_YET]
+        first, end = (held[0], held[-1] + 1) if held else (len(lines), len(lines))
+        return "".join(lines[:first]), [line.rstrip("\n") for line in lines[first:end]], "".join(lines[end:])
+
+    def _learn(self, name, template, seen):
+        values = recover(template, self.skills["parameters"], seen)
+        if values is not None:
+            self.known[name] = values
+        return values is not None
+
+    def _amend(self, name, templates, seen):
+        """Take over the values of an amendment; the others are as they were known, or as the code has them."""
+        amended = [recover(template, self.skills["parameters"], seen) for template in templates]
+        values = {}
+        for path in self.skills["requirements"][name]["files"]:
+            met, found = self.standing(path)
+            values.update(found if name in met else {})
+        values.update(self.known.get(name, {}))
+        values.update(next((each for each in amended if each is not None), {}))
+        wanted = names(self.skills["requirements"][name]["prompt"])[0]
+        if wanted <= set(values):
+            self.known[name] = {each: values[each] for each in wanted}
+        else:
+            self.say("%s is amended, but the rest of it is not known" % name)
 
     def _requirements(self, known=False):
         order = sorted(self.skills["requirements"].items(), key=lambda item: int(item[0][1:]))
@@ -80,11 +126,39 @@ class Workshop:
                 self.say("editing " + path)
                 self.write(path, text)
 
+    def build(self):
+        """Write the baseline, where the task leaves that to the agent; True if there was anything to write."""
+        missing = [path for path in self.skills["base"] if BASE not in self.standing(path)[0]]
+        for path in missing:
+            self.say("building " + path)
+            self.write(path, self.rendered(path, []))
+        return bool(missing)
+
     def rendered(self, path, done):
-        """A file of the workspace with these requirements met."""
-        flags = {name: name in done for name in self.skills["requirements"]}
-        flags.update(dict.fromkeys(self.skills["marks"], True))
-        return render(self.skills["templates"][path], self._strings(*done), flags, path)
+        """A file of the workspace with these requirements met, and those that it meets already."""
+        met, values = self.standing(path)
+        flags = {name: name in done or name in met for name in self.skills["requirements"]}
+        flags.update(dict.fromkeys([*self.skills["marks"], BASE], True))
+        filled = strings(self.skills["parameters"], values)
+        filled.update(self._strings(*done))
+        return render(self.skills["templates"][path], filled, flags, path)
+
+    def standing(self, path):
+        """Which requirements a file meets, and the values in it: its template read backwards.
+
+        A file that no choice of requirements explains meets none as far as anybody knows.
+        """
+        template = self.skills["templates"][path]
+        marks = dict.fromkeys(self.skills["marks"], True)
+        free = sorted(names(template)[1] - set(marks))
+        seen = self.read(path) if self.has(path) else ""
+        for size in range(len(free) + 1):
+            for met in itertools.combinations(free, size):
+                text = choose(template, {**dict.fromkeys(free, False), **marks, **dict.fromkeys(met, True)}, path)
+                values = recover(text, self.skills["parameters"], seen, whole=True)
+                if values is not None:
+                    return set(met), values
+        return set(), {}
 
     def _paths(self, requirements):
         paths = []

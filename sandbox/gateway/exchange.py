@@ -1,0 +1,56 @@
+"""HTTP as it comes from an agent and goes back to it, taken apart. Both sides of it are hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+Headers = tuple[tuple[str, str], ...]
+
+# What one frame of the wire carries.
+PART_LIMIT: Final = 1 << 20
+# An agent's request with pictures in it is large; one beyond this is no request.
+BODY_LIMIT: Final = 64 << 20
+HEADERS_LIMIT: Final = 64 << 10
+PATH_LIMIT: Final = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One request: `path` is the target of the request line, query included."""
+
+    method: str
+    path: str
+    headers: Headers = field(default=(), repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+    def header(self, name: str) -> str | None:
+        """The first header of this name, whatever its case."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponsePart:
+    """A piece of a response. The first one has the status; `cut` ends a response that did not come to its end."""
+
+    body: bytes = field(default=b"", repr=False)
+    more: bool = False
+    status: int | None = None
+    headers: Headers = ()
+    cut: bool = False
+
+
+def whole(status: int, headers: Headers, body: bytes) -> Iterator[ResponsePart]:
+    """A response that is known as a whole, in parts that a frame can carry."""
+    first, rest = body[:PART_LIMIT], body[PART_LIMIT:]
+    yield ResponsePart(first, bool(rest), status, headers)
+    yield from pieces(rest, last=True)
+
+
+def pieces(body: bytes, *, last: bool = False) -> Iterator[ResponsePart]:
+    """More of a body, in parts that a frame can carry."""
+    for start in range(0, len(body), PART_LIMIT):
+        end = start + PART_LIMIT
+        yield ResponsePart(body[start:end], more=not last or end < len(body))
