@@ -13,6 +13,8 @@ import click
 
 from . import __version__
 from .sandbox.errors import InputError, MachineryError, TakeoverError
+from .trials.cli_gate import app_map, gate
+from .trials.cli_transcripts import import_transcripts, transcript
 
 DONE, FELL_SHORT, USAGE, MACHINERY = 0, 1, 2, 3
 TIER_TASKS = {2: "tier2_fintech"}
@@ -260,6 +262,9 @@ def evaluate_sandbox(tier: int, target: Path, **options: Any) -> None:
 
     sys.exit(grade_workspace_command(target, task=_tier_task(tier), **options))
 
+
+for command in (app_map, gate, import_transcripts, transcript):
+    main.add_command(command)
 
 if __name__ == "__main__":
     main()

@@ -150,7 +150,7 @@ def _function(task: Task, requirement: str) -> str:
 
 def _commented(task: Task) -> str | None:
     """A source of the baseline that a later requirement edits: a receiver who works on it has it before its eyes."""
-    baseline = task.workspace_files()
+    baseline = task.built
     first = set(task.files_of(task.requirements[0]))
     for requirement in task.requirements[1:]:
         for path in task.files_of(requirement):
@@ -160,14 +160,14 @@ def _commented(task: Task) -> str | None:
 
 
 def _protected(task: Task) -> str | None:
-    baseline = task.workspace_files()
+    baseline = task.built
     named = [path for path in baseline if matches(path, task.protected)]
     return next((path for path in named if not path.endswith(".py")), named[0] if named else None)
 
 
 def _crossing(task: Task) -> Crossing | None:
     """The first boundary with a module of the baseline on either side; one that a requirement edits comes first."""
-    baseline = task.workspace_files()
+    baseline = task.built
     edited = [path for name in task.requirements for path in task.files_of(name) if path in baseline]
     for rule in task.boundaries:
         inside = [path for path in (*edited, *baseline) if path.startswith(f"{rule.package}/") and _is_module(path)]

@@ -17,8 +17,7 @@ from ..grader.scorecard import Scorecard
 from ..grader.text import path_text
 from ..sandbox.errors import InputError
 from ..tiers.load import load_task
-from ..tiers.task import SessionStep, Task
-from ..tiers.template import sections
+from ..tiers.task import Task
 from .record import write_bytes
 
 FILE = "curves.json"
@@ -164,19 +163,7 @@ class Known:
             except InputError:
                 self._tasks[key] = None
         task = self._tasks[key]
-        return None if task is None or task.sha256 != card.provenance.task_sha256 else waves_of(task)
-
-
-def waves_of(task: Task) -> list[tuple[str, ...]]:
-    """The requirements by the session whose prompt states them first."""
-    seen: set[str] = set()
-    waves = []
-    for step in task.steps:
-        if isinstance(step, SessionStep):
-            stated = tuple(name for name in sections(task.files.prompts[step.prompt]) if name not in seen)
-            seen.update(stated)
-            waves += [stated] if stated else []
-    return waves
+        return None if task is None or task.sha256 != card.provenance.task_sha256 else task.waves
 
 
 def curves_json(curves: Curves) -> bytes:

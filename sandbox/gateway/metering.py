@@ -25,7 +25,9 @@ class AnswerReader:
         self._dialect = dialect
         self._form = form
         self._hide = hide_usage and dialect.api is Api.CHAT and form == "sse"
-        self._parser: StreamParser | None = None if form == "json" else ArrayParser() if form == "array" else SseParser()
+        self._parser: StreamParser | None = (
+            None if form == "json" else ArrayParser() if form == "array" else SseParser()
+        )
         self._document = bytearray()
         self._overflow = False
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Literal
 
 from .volatile import NOTHING_VOLATILE, Volatile
@@ -55,4 +53,3 @@ class Settings:
     drain: float = 5.0
     volatile: Volatile = NOTHING_VOLATILE
     models: tuple[str, ...] = ()
-    extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -64,7 +64,7 @@ AGENTS: Final[Mapping[str, Volatile]] = {
     "claude-code": COMMON
     + Volatile(
         fields=("metadata",),
-        patterns=(r"x-anthropic-billing-header:[^\n]*", r"/tmp/claude-\d+[^\s\"']*"),
+        patterns=(r"x-anthropic-billing-header:[^\n]*", r"/tmp/claude-\d+[^\s\"']*"),  # noqa: S108  # a pattern
     ),
     "gemini-cli": COMMON,
     "opencode": COMMON + Volatile(fields=("prompt_cache_key", "user")),
@@ -82,7 +82,11 @@ class _Declared(BaseModel):
 
 def declared(value: object, place: str) -> Volatile:
     """The declaration of a recipe: a mapping with `fields` and `patterns`. Raises InputError."""
-    given = {("fields_" if key == "fields" else key): one for key, one in value.items()} if isinstance(value, dict) else value
+    given = (
+        {("fields_" if key == "fields" else key): one for key, one in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
     try:
         made = _Declared.model_validate(given)
     except ValidationError as e:

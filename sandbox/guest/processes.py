@@ -43,7 +43,7 @@ class Runs:
 
     @property
     def busy(self) -> bool:
-        """Whether paused calls wait for work that is not finished."""
+        """Whether there is something to look at, also if nothing new happens."""
         return any(run.session is not None and run.session.busy for run in self.live.values())
 
     def start(self, header: dict[str, Any]) -> None:
@@ -93,8 +93,7 @@ class Runs:
         for run in list(self.live.values()):
             run.resume()
             if run.session and run.session.busy:
-                run.session.release()
-                self._after_look(run)
+                self._look(run)
 
     def children_ended(self) -> None:
         """Some child has ended: gather it, and finish the run whose main process it was."""
@@ -192,6 +191,7 @@ class Runs:
 
     def _time_is_up(self, run: Run) -> None:
         if run.session:
+            run.session.settle()
             run.session.end("time")
             self._after_look(run)
 

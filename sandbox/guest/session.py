@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # How long the effect of a call that went on may take to show up in inotify's queue.
 EFFECT = 1.0
 MAX_FLIGHT = 4096
-LOOK_FOR_TESTS = 0.05
 
 
 class Cut:
@@ -52,6 +51,7 @@ class Session:
         self.listener: Listener | None = None
         self.problem: str | None = None  # why the cutoff is not exact
         self.tests = Tests(rule, lambda argv: self._on_test(argv, None, False), self._test_finished)
+        self._behind = False
         self._waiting: deque[Call] = deque()
         self._held: deque[tuple[Call, bytes, float]] = deque()  # calls that wait for another thread's edit
         self._flight: dict[int, tuple[Call, float]] = {}  # thread: its last call that went on, when
@@ -69,7 +69,8 @@ class Session:
 
     def settle(self, seconds: float = SLICE) -> bool:
         """Look at what has happened; True when all of it is looked at."""
-        return self.watch.pump(time.monotonic() + seconds)
+        self._behind = not self.watch.pump(time.monotonic() + seconds)
+        return not self._behind
 
     def arrived(self) -> None:
         """A call has come to the barrier."""
@@ -107,8 +108,8 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether calls wait for a look that is not finished."""
-        return bool(self._waiting) and not self.over
+        """Whether a look was broken off to give the wire its turn, and is to go on."""
+        return self._behind and not self.over
 
     def end(self, how: str) -> None:
         """Cut now, for a reason that is no edit."""

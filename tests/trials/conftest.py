@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+from trialruns import ARMS, plan_of, run_all
 
 from takeover.sandbox.engine import DockerEngine
-from takeover.tiers.arms import load_arm
 from takeover.tiers.cheats import CHEATS
-from takeover.tiers.load import load_task
-from takeover.trials.agents import resolve_agent
-from takeover.trials.plan import Plan, make_plan
-from takeover.trials.record import RunPaths
-from takeover.trials.running import RunResult, execute
+from takeover.trials.running import RunResult
 from takeover.trials.signing import Signer, signer
-from takeover.trials.trial import Outcome
-
-TASK = "tier2_fintech"
-ARMS = ("Vanilla", "AGENTS_MD_Only", "State_MD_Only")
-
-
-class Silent:
-    """Progress that nobody watches; remembers what was finished."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-    def kept(self, count: int) -> None:
-        self.notes.append(f"kept {count}")
-
-    def finished(self, outcome: Outcome) -> None:
-        self.names.append(outcome.name)
-
-
-def plan_of(
-    agents: Sequence[str], arms: Sequence[str] = ("State_MD_Only",), task: str = TASK, variant: str = "0"
-) -> Plan:
-    """The plan of a small run."""
-    loaded = load_task(task, variant)
-    return make_plan([(loaded, load_arm(arm, loaded)) for arm in arms], [resolve_agent(name) for name in agents])
 
 
 @pytest.fixture(scope="session")
@@ -53,13 +19,6 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Signer]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TAKEOVER_SIGNING_KEY", str(tmp_path_factory.mktemp("key") / "signing.key"))
         yield signer()
-
-
-def run_all(engine: DockerEngine, folder: Path, plan: Plan, key: Signer, parallel: int = 3) -> RunResult:
-    """Carry out a plan in a new folder."""
-    return execute(
-        plan, engine=engine, paths=RunPaths(folder), signer=key, resume=False, parallel=parallel, progress=Silent()
-    )
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import os
 import sys
 
 from cheats import CHEATS
+from receivers import RECEIVERS
 from roles import ROLES, work
 from tricks import TRICKS
 from workshop import Workshop
@@ -19,8 +20,9 @@ from workshop import Workshop
 
 def main(argv):
     """Do what the role does in this session; exit status 0, or 2 for an unknown role."""
-    if len(argv) != 2 or (argv[1] not in ROLES and argv[1] not in CHEATS):
-        print("usage: agent.py ROLE, one of: " + ", ".join(sorted([*ROLES, *CHEATS])), file=sys.stderr)
+    known = sorted([*ROLES, *RECEIVERS, *CHEATS])
+    if len(argv) != 2 or argv[1] not in known:
+        print("usage: agent.py ROLE, one of: " + ", ".join(known), file=sys.stderr)
         return 2
     shop = open_workshop(os.path.dirname(os.path.abspath(__file__)))
     role = argv[1]
@@ -28,6 +30,8 @@ def main(argv):
         TRICKS[role].before(shop)
         work(CHEATS[role].base, shop)
         TRICKS[role].after(shop)
+    elif role in RECEIVERS:
+        RECEIVERS[role](shop)
     else:
         work(role, shop)
     return 0

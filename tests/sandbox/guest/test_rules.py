@@ -272,6 +272,19 @@ def test_an_event_storm_is_survived(workspace: Client) -> None:
     assert outcome.cut["exact"] or "queue" in outcome.cut["why_not"]
 
 
+def test_a_long_look_goes_on_by_itself(workspace: Client) -> None:
+    """More to look at than one slice of time holds, and nobody who makes a call: the cut comes all the same."""
+    code = (
+        "import os, time\nos.makedirs('.tox/new')\nfor n in range(4000):\n    with open('.tox/new/f%d.py' % n, 'w') as f:\n"
+        "        f.write('x' * 20000)\nos.rename('.tox/new', 'new')\ntime.sleep(25)"
+    )
+    outcome = workspace.run(["python3", "-c", code], cutoff=rule("edits", 4000))
+
+    assert outcome.cut["n"] == 4000
+    assert outcome.cut["exact"]
+    assert outcome.exit["seconds"] < 20
+
+
 def test_a_workspace_that_changes_under_the_watch(workspace: Client) -> None:
     """Directories that are made, moved out, moved in and deleted keep being watched under their right name."""
     outcome = workspace.sh(

@@ -60,7 +60,7 @@ def test_R2_near_expiry(subject, p):
     lots = [(f"L{left}", 90 + left * 7 % 23, left) for left in (-2, -1, 0, 1, 9, 10, 11, *around(p.near_days), 300)]
     lots += [("K9", 55, 3), ("K1", 55, 4), ("K5", 70, 3), ("K0", 500, None)]
     rows = [((given(lots), DAY), {}, expected(lots)), (([], DAY), {}, [])]
-    rows += [((given(lots), DAY), {"days": days}, expected(lots, days)) for days in (0, 1, 10, 300)]
+    rows += [((given(lots), DAY), {p.near_kw: days}, expected(lots, days)) for days in (0, 1, 10, 300)]
     holds(subject, "inventory.lots:near_expiry", rows)
 
 

@@ -44,14 +44,14 @@ def take(lots: List[Lot], units: int, on: date) -> List[Tuple[str, int]]:
 #:if R2
 
 
-def near_expiry(lots: List[Lot], on: date, days: int = NEAR_EXPIRY_DAYS) -> List[Tuple[object, object]]:
+def near_expiry(lots: List[Lot], on: date, <<near_kw>>: int = NEAR_EXPIRY_DAYS) -> List[Tuple[object, object]]:
     """The lots that must be sold soon, with the days that they have left."""
     found = []
     for lot in lots:
         if lot["expires"] is None or lot["expires"] < on:
             continue
         left = (lot["expires"] - on).days
-        if left <<near_op>> days:
+        if left <<near_op>> <<near_kw>>:
             found.append((lot, left))
     found.sort(key=lambda pair: (<<near_order.code>>, pair[0]["code"]))
     return [<<near_shape.code>> for lot, left in found]

@@ -1,0 +1,1 @@
+"""Titles and their copies. Knows nothing of members and loans."""

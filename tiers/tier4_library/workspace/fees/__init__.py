@@ -1,0 +1,1 @@
+"""What members owe, and for what. All money is whole cents."""

@@ -1,0 +1,1 @@
+"""Who waits for what, and for how long a copy waits for them."""

@@ -1,0 +1,1 @@
+"""What every department shares: days, texts and numbers. Knows nothing of the other packages."""

@@ -1,0 +1,1 @@
+"""Who has what, and until when. Members and copies are numbers and barcodes here."""

@@ -1,0 +1,1 @@
+"""Who may borrow. Knows nothing of what anybody borrows."""

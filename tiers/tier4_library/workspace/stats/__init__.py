@@ -1,0 +1,1 @@
+"""Figures about the house. They count, and never name anybody."""
