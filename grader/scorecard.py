@@ -109,6 +109,20 @@ class Cutoff(_Part):
     late: list[Shown] = []
 
 
+class NotesUse(_Part):
+    """How much of its limit the arm's notes took when the session ended. A breach is reported and costs nothing.
+
+    `tokens` and `within` are null where the file was not counted; `problem` says why.
+    """
+
+    file: Shown
+    tokens: Count | None
+    limit: Count
+    tokenizer: str
+    within: bool | None
+    problem: Shown | None = None
+
+
 class Session(_Part):
     """How one session ended, and the workspace that it left."""
 
@@ -122,6 +136,7 @@ class Session(_Part):
     complete: bool = True
     omitted: list[Shown] = []
     edited: list[Shown] = []
+    notes_use: NotesUse | None = None
     carried: list[Shown] = []
     scrubbed: list[Shown] = []
 

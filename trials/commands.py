@@ -29,7 +29,8 @@ from .results import DONE, FELL_SHORT, exit_code, print_results, write_results
 from .running import execute
 from .signing import signer
 from .start import starting_snapshot
-from .trial import record, session_steps
+from .trial import record
+from .walk import session_steps
 
 
 def run_command(
@@ -119,7 +120,11 @@ def grade_workspace_command(
         start = starting_snapshot(loaded, used, store)
         final = take_in(folder, store)
         card = Grader(DockerEngine.from_env(), store, {}).grade(
-            Cell(loaded, used, "external"), start.manifest, final, tokens=tokens, start_sha256=f"sha256:{start.sha256}"
+            Cell(loaded, used.name, used.sha256, "external"),
+            start.manifest,
+            final,
+            tokens=tokens,
+            start_sha256=f"sha256:{start.sha256}",
         )
     data = canonical_bytes(card)
     if json_out is not None:

@@ -19,8 +19,8 @@ MAX_FILE = 256 * 1024
 MAX_LINES = 5_000
 MAX_FILES = 60
 MAX_SHOWN = 120_000
-# difflib takes up to a second for this many steps.
-MAX_STEPS = 10_000_000
+# difflib takes a few seconds at most for this many steps of `_steps`, and for real code far less.
+MAX_STEPS = 200_000_000
 
 How = Literal["added", "removed", "changed"]
 
@@ -72,11 +72,11 @@ class Shelf:
 class _Left:
     """What may still be shown and worked on."""
 
-    shown: int = MAX_SHOWN
-    steps: int = MAX_STEPS
+    shown: int
+    steps: int
 
 
-def changes(shelf: Shelf, before: str, after: str) -> Changes:
+def changes(shelf: Shelf, before: str, after: str, *, steps: int = MAX_STEPS) -> Changes:
     """What differs between two snapshots, named by their SHA-256; StorageError if one cannot be read."""
     if before == after:
         return NOTHING
@@ -88,7 +88,7 @@ def changes(shelf: Shelf, before: str, after: str) -> Changes:
     wanted = listed[:MAX_FILES]
     readable = frozenset(path for path in wanted if _readable(old.get(path)) and _readable(new.get(path)))
     texts = shelf.texts(before, readable & old.keys()), shelf.texts(after, readable & new.keys())
-    left = _Left()
+    left = _Left(MAX_SHOWN, steps)
     files = tuple(_change(path, old.get(path), new.get(path), texts, left) for path in wanted)
     counts = {
         "added": sum(path in inside for path in found.added),
@@ -112,11 +112,6 @@ def binary(data: bytes) -> bool:
     except UnicodeDecodeError:
         return True
     return b"\0" in data
-
-
-def unified(before: bytes, after: bytes) -> str:
-    """A unified diff of two texts, without names."""
-    return _unified(_lines(before), _lines(after), _Left())
 
 
 def _plain_folder(old: Manifest, new: Manifest, path: str) -> bool:

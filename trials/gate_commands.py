@@ -25,8 +25,8 @@ def map_command(
         raise InputError(f"--hash-digits {hash_digits}: 0, or 16 to 64")
     app = build_map(tree, rules=_rules(tree / "wiring.yaml"), cache=cache)
     if package is not None:
-        if not any(module.name.split(".")[0] == package.split(".")[0] for module in app.modules):
-            names = sorted({module.name.split(".")[0] for module in app.modules})
+        names = sorted({module.name.partition(".")[0] for module in app.modules.values()})
+        if package.partition(".")[0] not in names:
             raise InputError(f"--package {package!r}: no such package", hint=f"There is {', '.join(names[:20])}.")
         app = app.only(package)
     text = render(app, max_tokens, visible_tokens if max_tokens is not None else None, hash_digits=hash_digits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from .. import __version__
 from ..grader.answers import Channel, SubjectGone
@@ -21,9 +22,9 @@ from ..sandbox.sandbox import WORKSPACE, Process, ProcessGone, Sandbox
 from ..sandbox.snapshot import Snapshot
 from ..sandbox.store import SnapshotStore
 from ..sandbox.tree import Manifest
-from ..tiers.arms import Arm
 from ..tiers.task import Task
 from .failures import FAILURES
+from .plan import TrialSpec
 
 # The sandbox in which questions are answered: small, since the code under test needs little.
 SUBJECT_LIMITS = Limits(memory=1024 * MIB, pids=128, wall=1200.0, tmp=64 * MIB, home=16 * MIB)
@@ -34,9 +35,15 @@ class Cell:
     """Whose workspace is graded."""
 
     task: Task
-    arm: Arm
+    arm: str
+    arm_sha256: str | None
     agent: str
     repetition: int = 1
+
+    @classmethod
+    def of(cls, spec: TrialSpec) -> Self:
+        """The cell of a planned trial."""
+        return cls(spec.task, spec.arm.name, spec.arm.sha256, spec.agent.name, spec.repetition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class Grader:
         sources = self.store.read_files(final.sha256, lambda item: item.path in wanted, limit=1 << 31)
         return grade(
             cell.task,
-            Trial(arm=cell.arm.name, agent=cell.agent, repetition=cell.repetition),
+            Trial(arm=cell.arm, agent=cell.agent, repetition=cell.repetition),
             start,
             Workspace(final.manifest, sources, [(one.path, one.reason) for one in final.omitted]),
             lambda: self._questions(final),
@@ -107,7 +114,7 @@ def provenance(cell: Cell, *, agent_image: str | None, start_sha256: str | None)
         task_sha256=cell.task.sha256,
         agent_image=agent_image,
         guest_sha256=guest_sha256(),
-        arm_sha256=cell.arm.sha256,
+        arm_sha256=cell.arm_sha256,
         start_snapshot=start_sha256,
     )
 
@@ -118,7 +125,7 @@ def failed(cell: Cell, kind: FailureClass, message: str, sessions: Sequence[Sess
     return Scorecard(
         task=cell.task.id,
         variant=int(cell.task.variant) if cell.task.variant.isdecimal() else cell.task.variant,
-        arm=cell.arm.name,
+        arm=cell.arm,
         agent=cell.agent,
         repetition=cell.repetition,
         outcome="agent_failure" if side == "agent" else "machinery_failure",

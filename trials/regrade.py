@@ -10,14 +10,13 @@ from ..sandbox.engine import Engine
 from ..sandbox.errors import InputError
 from ..sandbox.snapshot import Omission, Snapshot
 from ..sandbox.store import SnapshotStore
-from ..tiers.arms import load_arm
 from ..tiers.load import load_task
 from ..tiers.task import Task
 from .grading import Cell, Grader
 from .record import RunPaths, TrialPaths, read_json
 from .running import RunResult
 from .sessions import SessionMeta, read_meta
-from .trial import session_steps
+from .walk import session_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def regrade(paths: RunPaths, name: str, engine: Engine) -> Regraded | None:
         sha256, store.manifest(sha256), last.session.complete, tuple(Omission(path, why) for path, why in last.omitted)
     )
     again = Grader(engine, store, {"takeover.trial": name}).grade(
-        Cell(task, load_arm(known.arm, task), known.agent, known.repetition),
+        Cell(task, known.arm, known.provenance.arm_sha256, known.agent, known.repetition),
         store.manifest(metas[0].start.removeprefix("sha256:")),
         final,
         tokens=known.tokens.total,

@@ -7,11 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..grader.scorecard import Cutoff, Session
+from ..grader.scorecard import Cutoff, NotesUse, Session
 from ..grader.text import path_text
 from ..sandbox.errors import InputError
 from ..sandbox.session import SessionResult
 from ..sandbox.snapshot import Snapshot
+from ..tiers.arms_notes import NotesUse as NotesReport
 from .record import StepPaths, read_json, write_json
 
 
@@ -30,7 +31,7 @@ class SessionMeta(BaseModel):
     session: Session
 
 
-def describe(result: SessionResult, start: Snapshot) -> SessionMeta:
+def describe(result: SessionResult, start: Snapshot, notes: NotesReport | None) -> SessionMeta:
     """The record of a session that has ended."""
     run = result.run
     cutoff = None
@@ -53,6 +54,7 @@ def describe(result: SessionResult, start: Snapshot) -> SessionMeta:
         complete=result.snapshot.complete,
         omitted=[f"{path_text(item.path)}: {item.reason}" for item in result.snapshot.omitted],
         edited=[path_text(path) for path in run.edited],
+        notes_use=None if notes is None else NotesUse(**notes),
         carried=list(result.carried),
         scrubbed=[f"{path_text(item.what)}: {item.why}" for item in result.scrubbed],
     )

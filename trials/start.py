@@ -10,7 +10,12 @@ from ..tiers.task import Task
 
 
 def starting_snapshot(task: Task, arm: Arm, store: SnapshotStore) -> Snapshot:
-    """The workspace before session 1, with its history; the agent commits under the name of the last author."""
+    """The workspace before session 1, with its history where the arm has one.
+
+    The agent commits under the name of the last author.
+    """
+    if not arm.has_repository:
+        return store.put_files(starting_files(task, arm))
     last = task.commits[-1]
     return build_repository(
         starting_files(task, arm), starting_history(task, arm), store, Identity(name=last.author, email=last.email)

@@ -27,7 +27,7 @@ from .record import RunPaths, locked, new_run_id, run_paths, write_bytes
 from .results import exit_code, write_results
 from .running import RunResult, execute
 from .signing import signer
-from .trial import session_steps
+from .walk import session_steps
 
 MAX_CUTS = 999
 Carry = Callable[[Plan, RunPaths], RunResult]

@@ -253,7 +253,8 @@ def _to_json(record: Record, redactor: Redactor) -> dict[str, Any]:
 def _from_json(value: Any, place: str) -> Record:
     try:
         request, response = value["request"], value["response"]
-        asked = Asked(*(str(request[name]) for name in ("api", "operation", "target", "form")), request["document"])
+        api, operation, target, form = (str(request[name]) for name in ("api", "operation", "target", "form"))
+        asked = Asked(api, operation, target, form, request["document"])
         headers = tuple((str(name), str(one)) for name, one in response["headers"])
         chunks = tuple(_unpacked(chunk) for chunk in response["chunks"])
         status = response["status"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -30,7 +29,7 @@ def nearest(asked: Asked, others: Iterable[Asked]) -> Nearest | None:
     for number, other in enumerate(others, start=1):
         if number > _MOST:
             break
-        alike = len(os.path.commonprefix([mine, _ordered(other)]))
+        alike = _agreement(mine, _ordered(other))
         if best is None or alike > best[0]:
             best = alike, number, other
     if best is None:
@@ -74,7 +73,7 @@ def _path(path: str) -> str:
 def _shown(value: Any, other: Any) -> str:
     """A value in short: of a long text the place where it departs from the other one."""
     if isinstance(value, str) and isinstance(other, str):
-        start = max(0, len(os.path.commonprefix([value, other])) - _SHOWN // 3)
+        start = max(0, _agreement(value, other) - _SHOWN // 3)
         text = ("…" if start else "") + value[start : start + _SHOWN]
         return repr(one_line(text, _SHOWN + 1))
     return one_line(canonical(value), _SHOWN)
@@ -89,3 +88,15 @@ def _ordered(asked: Asked) -> str:
 
 def _plain(asked: Asked) -> dict[str, Any]:
     return {"api": asked.api, "path": asked.target, "form": asked.form, **asked.document}
+
+
+def _agreement(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

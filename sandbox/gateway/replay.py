@@ -12,7 +12,7 @@ from .cassette import Asked, Cassette, Replied, asked_of, text_of
 from .exchange import Headers
 from .nearest import nearest
 from .redaction import Redactor, Secret
-from .upstream import Answer, Unreached, UnknownRequest, UpstreamCall
+from .upstream import Answer, UnknownRequest, Unreached, UpstreamCall
 from .volatile import Volatile, stable
 
 

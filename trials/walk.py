@@ -1,0 +1,151 @@
+"""Walk the steps of a trial's script: a session, what is carried on, the next one, and the grading."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from ..grader.scorecard import Scorecard, Session
+from ..sandbox.cutoff import CutoffRule, parse
+from ..sandbox.engine import NO_LABELS, Engine
+from ..sandbox.errors import InputError
+from ..sandbox.images import SANDBOX
+from ..sandbox.labels import run_labels
+from ..sandbox.limits import Limits
+from ..sandbox.sandbox import Sandbox
+from ..sandbox.session import SessionLog, SessionSpec, run_session
+from ..sandbox.snapshot import Snapshot
+from ..sandbox.store import SnapshotStore
+from ..tiers.arms_history import prepare_for_session, prepared
+from ..tiers.arms_notes import notes_report
+from ..tiers.task import SessionStep, Task
+from .ahead import Ahead
+from .grading import SUBJECT_LIMITS, Cell, Grader
+from .plan import Settings, TrialSpec
+from .record import TrialPaths
+from .sessions import SessionMeta, describe, write_meta
+from .start import starting_snapshot
+
+
+class Stopped(Exception):  # control flow: the run was interrupted
+    """The run is being interrupted; the trial stays claimed and without a verdict."""
+
+
+@dataclass(slots=True)
+class Progressed:
+    """What a trial has come to so far; kept when it fails. Seconds by step and phase."""
+
+    sessions: list[Session] = field(default_factory=list)
+    seconds: list[dict[str, object]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One attempt at a trial. Once `stopping` is set no sandbox is opened any more."""
+
+    engine: Engine
+    store: SnapshotStore
+    settings: Settings
+    run_id: str
+    stopping: threading.Event
+    spec: TrialSpec
+    paths: TrialPaths
+    done: Progressed
+
+    def scorecard(self) -> Scorecard:
+        """Run every step and grade what is left at the end; MachineryError if there is no verdict."""
+        with Ahead(_Unless(self.engine, self.stopping)) as opener:
+            return self._steps(opener)
+
+    def _steps(self, opener: Ahead) -> Scorecard:
+        spec, labels = self.spec, run_labels(self.run_id, self.spec.name)
+        steps = session_steps(spec.task)
+        opener.expect(spec.agent.image, limits=self._limits, labels=labels)
+        start = current = starting_snapshot(spec.task, spec.arm, self.store)
+        image = None
+        for step in steps:
+            if step is steps[-1]:
+                opener.expect(SANDBOX, limits=SUBJECT_LIMITS, labels=labels)
+            else:
+                opener.expect(spec.agent.image, limits=self._limits, labels=labels)
+            repository = prepare_for_session(spec.arm, spec.task, step.number, len(steps), current.manifest)
+            current = prepared(self.store, current, repository)
+            meta, current = self._session(step, current, opener)
+            image = meta.image
+        began = time.monotonic()
+        scorecard = Grader(opener, self.store, labels).grade(
+            Cell.of(spec),
+            start.manifest,
+            current,
+            tokens=self.settings.declared_tokens,
+            sessions=self.done.sessions,
+            agent_image=image,
+            start_sha256=f"sha256:{start.sha256}",
+        )
+        self.done.seconds.append({"step": "grade", "total": time.monotonic() - began})
+        return scorecard
+
+    def _session(self, step: SessionStep, start: Snapshot, opener: Ahead) -> tuple[SessionMeta, Snapshot]:
+        spec, paths = self.spec, self.paths.step(step.number, "session")
+        result = run_session(
+            opener,
+            self.store,
+            SessionSpec(
+                agent=spec.agent.spec(spec.task),
+                number=step.number,
+                prompt=spec.task.prompt(step.prompt),
+                cutoff=_rule(self.settings, step),
+                limits=self._limits,
+            ),
+            start,
+            log=SessionLog(output=paths.output, events=paths.events),
+            labels=run_labels(self.run_id, spec.name),
+        )
+        left = result.snapshot
+        notes = notes_report(spec.arm, left.manifest, lambda path: self._read(left, path))
+        meta = describe(result, start, notes)
+        write_meta(paths, meta)
+        self.done.sessions.append(meta.session)
+        self.done.seconds.append({"step": f"{step.number}-session", **result.seconds})
+        return meta, left
+
+    def _read(self, snapshot: Snapshot, path: str) -> bytes:
+        return self.store.read_files(snapshot.sha256, lambda item: item.path == path)[path]
+
+    @property
+    def _limits(self) -> Limits:
+        limits, wall = self.spec.task.limits, self.settings.wall_seconds
+        return limits if wall is None else replace(limits, wall=wall)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unless:
+    """Opens sandboxes until the run is interrupted."""
+
+    engine: Engine
+    stopping: threading.Event
+
+    def open(
+        self, image: str, *, limits: Limits, labels: Mapping[str, str] = NO_LABELS
+    ) -> AbstractContextManager[Sandbox]:
+        if self.stopping.is_set():
+            raise Stopped
+        return self.engine.open(image, limits=limits, labels=labels)
+
+
+def session_steps(task: Task) -> Sequence[SessionStep]:
+    """The sessions of a task's script; InputError for a step that this version cannot take."""
+    for step in task.steps:
+        if not isinstance(step, SessionStep):
+            raise InputError(f"{task.id}: the script has a step {step.name!r} that is not a session")
+    return [step for step in task.steps if isinstance(step, SessionStep)]
+
+
+def _rule(settings: Settings, step: SessionStep) -> CutoffRule:
+    scripted = parse(step.cutoff, armed=step.armed)
+    if settings.cutoff is None or scripted.rule == "none":
+        return scripted
+    return settings.cutoff
