@@ -136,6 +136,13 @@ def _run_options(function: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--cutoff", default=None, help="Replace the script's cutoff rule: first-edit, edits:N, seconds:N, none, ..."
 )
+@click.option(
+    "--cutoff-sweep",
+    type=click.IntRange(1, 999),
+    default=None,
+    metavar="N",
+    help="Run each trial N times, cut at its 1st, 2nd, ... N-th edit, and give the curve.",
+)
 @click.option("--wall", type=click.FloatRange(1), default=None, help="Seconds that a session may take.")
 @_variant
 @_run_options
@@ -164,6 +171,24 @@ def demo(**options: Any) -> None:
             **options,
         )
     )
+
+
+@main.command()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "markdown", "json", "html"]),
+    default="table",
+    show_default=True,
+    help="In html every cell opens: the disk at the cutoff, the notes, the diff.",
+)
+@_runs
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write it there.")
+def leaderboard(form: str, runs: Path, out: Path | None) -> None:
+    """The recorded results of the field beside those of the runs in a folder."""
+    from .trials.leaderboard import leaderboard_command
+
+    sys.exit(leaderboard_command(form, runs, out))
 
 
 @main.command()

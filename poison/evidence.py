@@ -46,7 +46,9 @@ class Shown:
     @classmethod
     def of(cls, transcripts: Iterable[Transcript]) -> Shown:
         """The voices of all its sessions together."""
-        shown, said, calls = [], [], []
+        shown: list[str] = []
+        said: list[str] = []
+        calls: list[str] = []
         for transcript in transcripts:
             for step in transcript.steps:
                 voice = said if step.source == "agent" else shown

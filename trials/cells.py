@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..grader.report import session_text
+from ..grader.scorecard import NotesUse
 from ..grader.text import path_text
 from ..sandbox.errors import InputError, StorageError
 from ..sandbox.store import SnapshotStore
@@ -59,6 +60,7 @@ class Edit:
 class SessionView:
     """One session and the disk at its end. `planted` is what changed between the last session's end and its start.
 
+    `limit` says how much of their limit the arm's notes took, where the arm has one.
     `problem` says what could not be read; the parts that it names are empty.
     """
 
@@ -70,6 +72,7 @@ class SessionView:
     more_edits: int = 0
     edited: tuple[str, ...] = ()
     notes: tuple[NoteFile, ...] = ()
+    limit: str = ""
     changes: Changes = NOTHING
     planted: Changes = NOTHING
     said: str = ""
@@ -140,6 +143,7 @@ class Opener:
             more_edits=more,
             edited=tuple(meta.session.edited[:MAX_EDITS]),
             notes=notes,
+            limit=limit_text(meta.session.notes_use),
             changes=changed,
             planted=planted,
             said=_said(step, self.run.root),
@@ -155,6 +159,16 @@ class Opener:
         if len(found) > len(wanted):
             notes.append(NoteFile("", "", f"{len(found) - len(wanted)} more"))
         return tuple(notes)
+
+
+def limit_text(use: NotesUse | None) -> str:
+    """How much of their limit notes took, in words."""
+    if use is None:
+        return ""
+    if use.tokens is None:
+        return path_text(f"{use.file}: not counted: {use.problem}")
+    over = "" if use.within else ", above its limit"
+    return path_text(f"{use.file}: {use.tokens:,} of {use.limit:,} tokens ({use.tokenizer}){over}")
 
 
 def session_numbers(paths: TrialPaths) -> list[int]:

@@ -29,6 +29,7 @@ from .results import DONE, FELL_SHORT, exit_code, print_results, write_results
 from .running import execute
 from .signing import signer
 from .start import starting_snapshot
+from .sweep import sweep_command
 from .trial import record
 from .walk import session_steps
 
@@ -41,6 +42,7 @@ def run_command(
     agents: Sequence[str],
     variant: str,
     cutoff: str | None,
+    cutoff_sweep: int | None = None,
     wall: float | None,
     tokens: int | None,
     repeat: int,
@@ -57,6 +59,16 @@ def run_command(
     if settings.cutoff is not None:
         settings.cutoff.to_wire()
     plan = _plan(tasks, arms, arm_files, agents, variant, repeat, settings)
+    if cutoff_sweep is not None:
+        return sweep_command(
+            plan,
+            cuts=cutoff_sweep,
+            runs=runs,
+            run_id=run_id,
+            resume=resume,
+            parallel=parallel,
+            min_net=min_net,
+        )
     paths = run_paths(runs, run_id or new_run_id())
     engine = DockerEngine.from_env(run=paths.root.name)
     with ConsoleProgress(Console(stderr=True), len(plan.trials)) as progress:

@@ -11,6 +11,7 @@ from ..grader.html import report_html
 from ..grader.report import print_run
 from ..grader.scorecard import Scorecard
 from ..grader.summary import RunSummary, summarize, summary_json
+from .curves import write_wave_curves
 from .record import write_bytes
 from .running import RunResult
 
@@ -18,7 +19,10 @@ DONE, FELL_SHORT, MACHINERY = 0, 1, 3
 
 
 def write_results(result: RunResult) -> RunSummary:
-    """Write summary.json, summary.md, report.html, junit.xml and results.sarif into the run's folder."""
+    """Write summary.json, summary.md, report.html, junit.xml and results.sarif into the run's folder.
+
+    And curves.json, where a task asks in waves.
+    """
     paths = result.paths
     summary = summarize(paths.root.name, result.planned, result.scorecards)
     for name, make in (
@@ -30,6 +34,7 @@ def write_results(result: RunResult) -> RunSummary:
     ):
         data = make(summary)
         write_bytes(paths.export(name), data if isinstance(data, bytes) else data.encode("utf-8", "replace"))
+    write_wave_curves(paths.root, result.scorecards)
     return summary
 
 

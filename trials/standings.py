@@ -17,7 +17,7 @@ from ..grader.text import one_line, path_text
 from ..sandbox.dsse import load_public_key, verify
 from ..sandbox.errors import InputError
 from ..tiers.load import list_tasks
-from .cells import MAX_JSON, check_inside
+from .cells import MAX_JSON, check_inside, limit_text
 from .curves import FILE, Curve, by_cell, parse_curves, wave_curves
 from .published import Published, PublishedRow, PublishedTable
 from .record import RunPaths
@@ -192,7 +192,7 @@ def run_rows(run: Run) -> list[Row]:
             provenance=sources[key],
             cost=cost(key, cells, sources),
             runs=cell.planned,
-            notes=_notes(run, cell, trials[key]),
+            notes=_notes(run, cell, {name: cards[name] for name in trials[key]}),
             trials=tuple(trials[key]),
             folder=run.folder,
         )
@@ -286,8 +286,10 @@ def _settings(identity: Mapping[str, Any]) -> str:
     return path_text(one_line(", ".join(f"{key} {value}" for key, value in settings.items() if value is not None), 200))
 
 
-def _notes(run: Run, cell: Cell, trials: Sequence[str]) -> tuple[str, ...]:
-    notes = [problem for name, problem in run.problems if name in trials]
+def _notes(run: Run, cell: Cell, cards: Mapping[str, Scorecard]) -> tuple[str, ...]:
+    notes = [problem for name, problem in run.problems if name in cards]
+    uses = [session.notes_use for card in cards.values() for session in card.sessions if session.notes_use]
+    notes += dict.fromkeys(limit_text(use) for use in uses if use.within is False)
     notes += [f"settings: {run.settings}"] if run.settings else []
     if cell.counted != cell.planned:
         notes.append(f"{cell.counted} of {cell.planned} count")

@@ -28,6 +28,7 @@ from .plan import Settings, TrialSpec
 from .record import TrialPaths
 from .sessions import SessionMeta, describe, write_meta
 from .start import starting_snapshot
+from .stored import reuse
 
 
 class Stopped(Exception):  # control flow: the run was interrupted
@@ -90,6 +91,10 @@ class Walk:
 
     def _session(self, step: SessionStep, start: Snapshot, opener: Ahead) -> tuple[SessionMeta, Snapshot]:
         spec, paths = self.spec, self.paths.step(step.number, "session")
+        if (kept := reuse(self.paths, step.number, start, self.store)) is not None:
+            self.done.sessions.append(kept[0].session)
+            self.done.seconds.append({"step": f"{step.number}-session", "kept": True})
+            return kept
         result = run_session(
             opener,
             self.store,
@@ -148,4 +153,4 @@ def _rule(settings: Settings, step: SessionStep) -> CutoffRule:
     scripted = parse(step.cutoff, armed=step.armed)
     if settings.cutoff is None or scripted.rule == "none":
         return scripted
-    return settings.cutoff
+    return replace(settings.cutoff, armed=scripted.armed)

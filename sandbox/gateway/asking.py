@@ -21,6 +21,8 @@ SMALLEST_CAP: Final = 16
 # What the provider may put into a prompt by itself, where a request refers to something that it keeps.
 HIDDEN_CONTEXT: Final = 200_000
 _SMALLEST_THINKING: Final = 1024
+# What a provider writes around tools.
+_PREAMBLE: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,17 @@ def outgoing(asking: Asking, *, cap: int | None, ask_usage: bool) -> dict[str, A
     return document
 
 
+def matching(asking: Asking) -> dict[str, Any]:
+    """The document by which a cassette knows the request: without caps, which budgets and servers have a say in."""
+    document = dict(asking.document)
+    for place in asking.dialect.fields.caps:
+        for names in place[:-1]:
+            document.update({name: dict(document[name]) for name in names if isinstance(document.get(name), dict)})
+        for box, key in list(places(document, place)):
+            del box[key]
+    return document
+
+
 def lacks_usage(asking: Asking) -> bool:
     """Whether a stream would not tell its usage because nobody asked for it."""
     if asking.route.api is not Api.CHAT or asking.form != "sse":
@@ -141,13 +154,13 @@ def choices(asking: Asking) -> int:
     """How many answers are asked for at once: each of them may be as long as the cap."""
     place = asking.dialect.fields.choices
     counts = [box[key] for box, key in places(asking.document, place)] if place is not None else []
-    return max((count for count in counts if isinstance(count, int)), default=1) if counts else 1
+    return max([1, *(count for count in counts if isinstance(count, int))])
 
 
 def input_bound(asking: Asking) -> int:
     """More tokens than the prompt can have: a token is at least one byte."""
     kept = sum(1 for _ in asking.dialect.foreign(asking.document)) + _links(asking.document)
-    return len(asking.request.body) + kept * HIDDEN_CONTEXT
+    return len(asking.request.body) + kept * HIDDEN_CONTEXT + _PREAMBLE
 
 
 def lower_caps(dialect: Dialect, document: dict[str, Any], cap: int) -> None:

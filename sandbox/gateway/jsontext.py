@@ -34,7 +34,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
 def parse_loosely(data: bytes | str) -> Any:
     """The JSON value, or None if there is none: for what a provider sends, which is passed on whatever it is."""
     try:
-        value = json.loads(data)
+        value = json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
     return None if _deeper(value, DEPTH_LIMIT) else value

@@ -115,7 +115,8 @@ class Real:
             if "CERTIFICATE_VERIFY_FAILED" in str(e):
                 hint = "If its certificate is of an authority of your own, name that in SSL_CERT_FILE."
                 raise ModelUnavailable(f"{target.base} cannot prove who it is: {_why(e)}", hint=hint) from None
-            raise Unreached(f"{urlsplit(target.base).hostname}: {_why(e)}") from None
+            sent = not isinstance(e, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+            raise Unreached(f"{urlsplit(target.base).hostname}: {_why(e)}", sent=sent) from None
         if response.is_redirect:
             response.close()
             raise ModelUnavailable(

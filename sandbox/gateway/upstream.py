@@ -30,7 +30,14 @@ class UpstreamCall:
 
 
 class Unreached(Exception):
-    """The provider could not be reached, or the answer broke off. The text says how, and holds no key."""
+    """The provider could not be reached, or the answer broke off. The text says how, and holds no key.
+
+    `sent` says whether the request may have arrived, and so may be billed.
+    """
+
+    def __init__(self, why: str, *, sent: bool = True) -> None:
+        super().__init__(why)
+        self.sent = sent
 
 
 class ModelUnavailable(MachineryError):

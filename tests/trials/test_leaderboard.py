@@ -12,6 +12,7 @@ import pytest
 from takeover.grader.scorecard import (
     Check,
     Cutoff,
+    NotesUse,
     Provenance,
     Retention,
     Score,
@@ -62,8 +63,9 @@ class MadeRun:
         cut = self.store.put_files({"a.py": b"x = 2\n", "state.md": NOTE.encode(), ".git/HEAD": b"ref\n"})
         end = self.store.put_files({"a.py": b"x = 3\n", "state.md": b"done\n", "blob.bin": b"\0" * 9})
         rule = Cutoff(rule="first-edit:1", exact=True, path="a.py", how="written")
+        use = NotesUse(file="state.md", tokens=612, limit=500, tokenizer="t", within=False)
         sessions = [
-            Session(exit="cutoff", cutoff=rule, snapshot=f"sha256:{cut.sha256}", edited=["a.py"]),
+            Session(exit="cutoff", cutoff=rule, snapshot=f"sha256:{cut.sha256}", edited=["a.py"], notes_use=use),
             Session(exit="exited", code=0, snapshot=f"sha256:{end.sha256}"),
         ]
         for number, (session, before) in enumerate(zip(sessions, (start, cut), strict=True), 1):
@@ -161,6 +163,7 @@ def test_a_cell_opens_to_the_disk_at_the_cutoff(run: MadeRun) -> None:
     assert "R2 limit 17" in first["notes"][0]["text"]
     assert {file["path"]: file["diff"] for file in first["changes"]["files"]}["a.py"] == "@@ -1 +1 @@\n-x = 1\n+x = 2\n"
     assert first["changes"]["git"] == "1 added"
+    assert first["limit"] == "state.md: 612 of 500 tokens (t), above its limit"
     assert second["notes"][0]["text"] == "done\n"
     assert {file["path"]: file["note"] for file in second["changes"]["files"]}["blob.bin"].startswith("binary")
 

@@ -1,0 +1,252 @@
+"""Writes the transcript as a session's calls go by.
+
+An agent sends its whole history with every request; only what was not there before becomes a step. What it repeats of
+the model's answers was written when they came. Requests that are no turns (titles, summaries) are marked as such.
+Of all that went by, hashes are kept, of a bounded number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from ..transcript.content import arguments_of
+from ..transcript.model import Metrics, Observation, Result, ToolCall
+from ..transcript.node import Node
+from ..transcript.reading import Caps
+from ..transcript.writer import TranscriptWriter
+from .asking import Asking
+from .dialect import AnswerState, Call, Echo, Item, Prompt, ToolResult
+from .jsontext import canonical
+from .redaction import GrowingText, Redactor
+
+_REMEMBERED: Final = 200_000
+_OPEN_CALLS: Final = 4096
+_CAPS: Final = Caps(depth=100)
+
+
+@dataclass
+class Entry:
+    """One exchange while it is written down; `step` is its answer's, once there is one."""
+
+    side: bool
+    conversation: int
+    text: GrowingText
+    reasoning: GrowingText
+    step: int | None = None
+    digest: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=16))
+
+
+class Scribe:
+    """Writes one session's transcript; several threads may share it. Raises StorageError if the disk refuses."""
+
+    def __init__(
+        self, writer: TranscriptWriter, redactor: Redactor, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._writer = writer
+        self._redactor = redactor
+        self._now = now
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[bytes, int] = OrderedDict()
+        self._ours: OrderedDict[bytes, None] = OrderedDict()
+        self._conversations: OrderedDict[bytes, int] = OrderedDict()
+        self._open: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._nameless: OrderedDict[str, deque[tuple[int, str]]] = OrderedDict()
+        self._tools_noted = False
+
+    def asked(self, asking: Asking) -> Entry:
+        """A request has come: write what is new in it."""
+        items = list(asking.dialect.items(asking.document))
+        side = not asking.is_turn
+        with self._lock:
+            first = next((item for item in items if not (isinstance(item, Prompt) and item.leading)), None)
+            key = _digest("conversation", str(side), first.text if first is not None else "")
+            known = key in self._conversations
+            conversation = self._conversations.setdefault(key, len(self._conversations) + 1)
+            if asking.is_turn and not self._tools_noted:
+                self._tools_noted = True
+                self._writer.note(tools=self._redactor.value([tool.name for tool in asking.tools]))
+            entry = Entry(side, conversation, self._redactor.growing(), self._redactor.growing())
+            counts: dict[bytes, int] = {}
+            for item in items:
+                self._item(item, entry, known, counts)
+        return entry
+
+    def grow(self, entry: Entry, state: AnswerState) -> None:
+        """More of the answer has come."""
+        text, reasoning = state.take()
+        if text:
+            entry.digest.update("".join(text.split()).encode("utf-8", "surrogatepass"))
+        self._write(entry, state, entry.text.add(text), entry.reasoning.add(reasoning))
+
+    def done(self, entry: Entry, state: AnswerState, metrics: Metrics | None, extra: dict[str, Any]) -> None:
+        """The answer has ended, as `extra` says: its calls, and what it used."""
+        self.grow(entry, state)
+        state.settle_calls()
+        text, reasoning = entry.text.end(), entry.reasoning.end()
+        if entry.step is None or text or reasoning:
+            self._write(entry, state, text, reasoning, force=True)
+        assert entry.step is not None
+        with self._lock:
+            calls = self._calls(entry.step, state.calls)
+            self._remember(self._ours, _echo_digest(entry.digest, state.calls))
+            kept = {key: value for key, value in extra.items() if value is not None}
+            if calls or metrics is not None or kept:
+                self._writer.more(
+                    entry.step, calls=calls, metrics=metrics, extra=self._redactor.value(kept) if kept else None
+                )
+
+    def note(self, **extra: Any) -> None:
+        """Add to what the transcript says of itself."""
+        self._writer.note(**self._redactor.value(extra))
+
+    def close(self) -> None:
+        """Finish the document."""
+        self._writer.close()
+
+    def _write(self, entry: Entry, state: AnswerState, text: str, reasoning: str, *, force: bool = False) -> None:
+        if not (text or reasoning or force):
+            return
+        with self._lock:
+            if entry.step is not None:
+                self._writer.more(entry.step, text=text, reasoning=reasoning)
+                return
+            entry.step = self._writer.step(
+                "agent",
+                text,
+                reasoning_content=reasoning or None,
+                model_name=self._redactor.text(state.model) if state.model else None,
+                llm_call_count=1,
+                **self._frame(entry),
+            )
+
+    def _frame(self, entry: Entry, **more: Any) -> dict[str, Any]:
+        extra = {**more}
+        if entry.side:
+            extra["side_request"] = True
+        if entry.conversation > 1:
+            extra["conversation"] = entry.conversation
+        stamp = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return {"timestamp": stamp, "extra": extra or None}
+
+    def _item(self, item: Item, entry: Entry, known: bool, counts: dict[bytes, int]) -> None:
+        if isinstance(item, Echo):
+            self._echo(item, entry)
+            return
+        if isinstance(item, Prompt):
+            # What stands before a conversation is written when it begins: some agents change a line of it each time.
+            skipped = not item.text or (item.leading and known)
+            if not skipped and self._is_new(_digest(item.source, str(entry.side), item.text), counts):
+                self._writer.step(item.source, self._redactor.text(item.text), **self._frame(entry))
+            return
+        if self._is_new(_digest("result", item.call_id or "", item.name or "", item.text), counts):
+            self._result(item, entry)
+
+    def _is_new(self, digest: bytes, counts: dict[bytes, int]) -> bool:
+        """Whether this request has the part once more than any before it."""
+        counts[digest] = counts.get(digest, 0) + 1
+        if counts[digest] <= self._seen.get(digest, 0):
+            return False
+        self._seen[digest] = counts[digest]
+        _bound(self._seen, _REMEMBERED)
+        return True
+
+    def _echo(self, echo: Echo, entry: Entry) -> None:
+        """What the agent says that the model said; that which did not pass here was copied from elsewhere."""
+        if any(call.call_id in self._open or call.call_id in self._ours_ids for call in echo.calls if call.call_id):
+            return
+        text = hashlib.blake2b("".join(echo.text.split()).encode("utf-8", "surrogatepass"), digest_size=16)
+        digest = _echo_digest(text, echo.calls)
+        if digest in self._ours or not (echo.text or echo.calls):
+            return
+        # Split or joined, an answer of ours is still ours.
+        self._remember(self._ours, digest)
+        step = self._writer.step("agent", self._redactor.text(echo.text), is_copied_context=True, **self._frame(entry))
+        calls = self._calls(step, echo.calls)
+        if calls:
+            self._writer.more(step, calls=calls)
+
+    @property
+    def _ours_ids(self) -> OrderedDict[str, tuple[int, str]]:
+        return self._open
+
+    def _calls(self, step: int, calls: Sequence[Call]) -> list[ToolCall]:
+        made: dict[str, ToolCall] = {}
+        for call in calls:
+            wanted = call.call_id or f"call_{step}_{len(made) + 1}"
+            call_id, number = wanted, 1
+            while call_id in made:
+                number += 1
+                call_id = f"{wanted}#{number}"
+            made[call_id] = ToolCall(
+                tool_call_id=self._redactor.text(call_id),
+                function_name=self._redactor.text(call.name),
+                arguments=self._redactor.value(_arguments(call.arguments)),
+            )
+            place = step, made[call_id].tool_call_id
+            if call.call_id is None:
+                self._nameless.setdefault(call.name, deque(maxlen=_OPEN_CALLS)).append(place)
+                _bound(self._nameless, _OPEN_CALLS)
+            else:
+                self._open[call.call_id] = place
+                self._open.move_to_end(call.call_id)
+                _bound(self._open, _REMEMBERED)
+        return list(made.values())
+
+    def _result(self, item: ToolResult, entry: Entry) -> None:
+        place = self._open.get(item.call_id) if item.call_id is not None else None
+        if place is None and item.name is not None and self._nameless.get(item.name):
+            place = self._nameless[item.name].popleft()
+        extra = {"is_error": True} if item.is_error else None
+        text = self._redactor.text(item.text)
+        if place is not None:
+            result = Result(source_call_id=place[1], content=text, extra=extra)
+            try:
+                self._writer.more(place[0], results=[result])
+                return
+            except ValueError:
+                pass  # Its call is too far back to be added to.
+        lost = Result(content=text, extra={**(extra or {}), "call": item.call_id or item.name})
+        observation = Observation(results=(lost,))
+        self._writer.step("user", "", observation=observation, **self._frame(entry))
+
+    def _remember(self, box: OrderedDict[bytes, None], digest: bytes) -> None:
+        box[digest] = None
+        _bound(box, _REMEMBERED)
+
+
+def _bound(box: OrderedDict[Any, Any], limit: int) -> None:
+    while len(box) > limit:
+        box.popitem(last=False)
+
+
+def _digest(*parts: str) -> bytes:
+    made = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        made.update(b"%d:" % len(data))
+        made.update(data)
+    return made.digest()
+
+
+def _echo_digest(text: Any, calls: Iterable[Call]) -> bytes:
+    made = text.copy()
+    for call in calls:
+        made.update(canonical([call.name, _arguments(call.arguments)]).encode("ascii"))
+    return bytes(made.digest())
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    """Arguments as an object that a transcript can hold."""
+    try:
+        # Also what is an object already may hold an infinite number.
+        text = value if isinstance(value, str) else json.dumps(value, allow_nan=False)
+    except ValueError:
+        return {"raw": repr(value)}
+    return arguments_of(Node(text if value is not None else None, "arguments"), _CAPS)
