@@ -8,16 +8,22 @@ to the list, never take from it. A module name that is only known when the code 
 
 from __future__ import annotations
 
-import posixpath
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..sandbox.tree import Manifest
 from ..tiers.boundaries import Boundary
-from .modules import Facts, Module, Modules, TooTangled, Unread, read_sources
+from .links import Links, TooTangled
+from .modules import Facts, Module, Modules, Unread, read_sources
 
 MAX_SOURCE = 4 << 20
-MAX_TOTAL = 128 << 20
+MAX_TOTAL = 64 << 20
+# Modules that are read once more under the name that a link gives them.
+MAX_ALIASES = 2000
+# Who crosses a boundary so often is told so, and is told no more.
+MAX_VIOLATIONS = 500
+MAX_DYNAMIC = 200
 # What Python imports from a directory besides source; .pyd is Windows's, told here because nobody needs it.
 BINARY_SUFFIXES = (".so", ".pyd", ".pyc")
 
@@ -59,15 +65,15 @@ def check_boundaries(
     forbidden: dict[str, set[str]] = {}
     for rule in boundaries:
         forbidden.setdefault(rule.package, set()).update(rule.may_not_import)
-    texts, links = _linked(manifest, sources)
+    links = Links(manifest)
+    texts, found = _linked(links, sources, forbidden)
     facts, unread = _read(texts, frozenset(forbidden))
-    modules = Modules(facts)
-    found = set(_links(links, forbidden))
+    modules = Modules(facts, links)
     listed = frozenset(packages)
     found |= set(_binaries(manifest, listed))
     for module in modules.by_name.values():
         package = module.name.partition(".")[0]
-        if package in forbidden:
+        if package in forbidden and len(found) < MAX_VIOLATIONS:
             try:
                 found |= set(_imports(modules, module, package, forbidden[package], listed))
             except TooTangled:
@@ -75,9 +81,13 @@ def check_boundaries(
     found |= set(_observed(modules, observed, forbidden, {(v.path, v.imports.partition(".")[0]) for v in found}))
     missing = [p for p in manifest if is_source(p) and manifest[p].kind == "f" and p not in sources]
     unread += [Unread(path, "too large to be read", True) for path in missing]
-    dynamic = {(module.path, *row) for module in modules.by_name.values() for row in module.facts.dynamic}
-    guarded = {row for row in dynamic if row[0].partition("/")[0].removesuffix(".py") in forbidden}
-    return BoundaryReport(tuple(sorted(found)), tuple(sorted(guarded)), tuple(sorted(unread, key=lambda u: u.path)))
+    guarded = (module for module in modules.by_name.values() if module.name.partition(".")[0] in forbidden)
+    dynamic = {(module.path, *row) for module in guarded for row in module.facts.dynamic}
+    return BoundaryReport(
+        tuple(sorted(found)[:MAX_VIOLATIONS]),
+        tuple(sorted(dynamic)[:MAX_DYNAMIC]),
+        tuple(sorted(unread, key=lambda u: u.path)),
+    )
 
 
 def _read(texts: Mapping[str, bytes], bound: frozenset[str]) -> tuple[dict[str, Facts], list[Unread]]:
@@ -138,10 +148,12 @@ def _helpers(modules: Modules, names: Iterable[str], packages: frozenset[str]) -
         name = todo.pop()
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
-            module = modules.by_name.get(".".join(parts[:count]))
-            if module and module.name not in found and parts[0] not in packages:
-                found[module.name] = module
-                todo.extend(inner for _, _, used in _uses(modules, module) for inner in used)
+            prefix = ".".join(parts[:count])
+            for step in (prefix, *modules.links.real_names(prefix)):
+                module = modules.by_name.get(step)
+                if module and module.name not in found and step.partition(".")[0] not in packages:
+                    found[module.name] = module
+                    todo.extend(inner for _, _, used in _uses(modules, module) for inner in used)
     return [found[name] for name in sorted(found)]
 
 
@@ -201,26 +213,43 @@ def _binaries(manifest: Manifest, packages: frozenset[str]) -> Iterator[Violatio
             yield Violation(path, 0, owner, name, "a module without source")
 
 
-def _linked(manifest: Manifest, sources: Mapping[str, bytes]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
-    """The sources with those that are reached by links, and (link, target) of every link; targets are not followed."""
-    texts = dict(sources)
-    links = []
-    for path, item in manifest.items():
-        if item.kind != "l" or path.startswith("."):
+def _linked(
+    links: Links, sources: Mapping[str, bytes], forbidden: Mapping[str, set[str]]
+) -> tuple[dict[str, bytes], set[Violation]]:
+    """The sources with those that links of the bound packages make modules of those packages, and what such links
+    cross by themselves."""
+    texts, order, left = dict(sources), sorted(sources), MAX_ALIASES
+    found: set[Violation] = set()
+    for path in links:
+        package = path.partition("/")[0].removesuffix(".py")
+        if package not in forbidden:
             continue
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.target or ""))
-        links.append((path, target))
-        below = [(f"{path}{source[len(target) :]}", source) for source in sources if source.startswith(target + "/")]
-        pairs = [(path, target)] if target in sources else below
-        texts.update((alias, sources[source]) for alias, source in pairs if is_source(alias) and alias not in sources)
-        if sum(map(len, texts.values())) > MAX_TOTAL:
+        try:
+            real = links.real(path)
+        except TooTangled:
+            found.add(Violation(path, 0, package, "unknown", "links lead through too many others"))
+            continue
+        if real is None:
+            continue
+        if real.partition("/")[0].removesuffix(".py") in forbidden[package]:
+            found.add(Violation(path, 0, package, real, "link"))
+        for source in _below(order, real):
+            alias = f"{path}{source[len(real) :]}" if real else f"{path}/{source}"
+            if left > 0 and is_source(alias) and alias not in sources:
+                texts[alias] = sources[source]
+                left -= 1
+        if left <= 0:
+            found.add(Violation(path, 0, package, "unknown", "links lead to too many modules"))
             break
-    return texts, links
+    return texts, found
 
 
-def _links(links: Iterable[tuple[str, str]], forbidden: Mapping[str, set[str]]) -> Iterator[Violation]:
-    for path, target in links:
-        package = path.partition("/")[0]
-        top = target.partition("/")[0].removesuffix(".py")
-        if top in forbidden.get(package.removesuffix(".py"), ()):
-            yield Violation(path, 0, package.removesuffix(".py"), target, "link")
+def _below(order: list[str], top: str) -> list[str]:
+    """The path itself and what lies below it, of sorted paths."""
+    if not top:
+        return order[: MAX_ALIASES + 1]
+    start = bisect_left(order, f"{top}/")
+    below = order[start : start + MAX_ALIASES + 1]
+    position = bisect_left(order, top)
+    itself = [top] if order[position : position + 1] == [top] else []
+    return itself + [path for path in below if path.startswith(f"{top}/")]

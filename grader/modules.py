@@ -9,16 +9,16 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..sandbox.children import ChildLimits, Died, ask
+from .links import Links, TooTangled
 from .text import one_line
 
 _TASK = Path(__file__).with_name("parsing.py")
 _LIMITS = ChildLimits(cpu_seconds=5.0, memory=1 << 30, output=64 << 20)
 MAX_HOPS = 200
 MAX_STEPS = 300_000
-
-
-class TooTangled(Exception):
-    """Names lead through more modules than anybody would write in good faith."""
+# A dotted name may be put together from many lines; what stands first decides where it leads.
+MAX_NAME = 1000
+MAX_ROWS = 500_000
 
 
 class Facts(BaseModel):
@@ -32,6 +32,11 @@ class Facts(BaseModel):
     aliases: list[tuple[str, str]] = []
     dynamic: list[tuple[int, str]] = []
     error: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """How much there is to remember."""
+        return sum(map(len, (self.imports, self.named, self.chains, self.aliases, self.dynamic)))
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ def read_sources(sources: Mapping[str, bytes]) -> tuple[dict[str, Facts], list[U
     """The facts of each source by path. Sources are parsed in a process of their own; whatever that meets is told."""
     found: dict[str, Facts] = {}
     unread: list[Unread] = []
+    left = MAX_ROWS
     for path, answer in zip(sources, ask(_TASK, list(sources.values()), limits=_LIMITS), strict=True):
         if isinstance(answer, Died):
             unread.append(Unread(path, answer.reason, True))
@@ -74,8 +80,11 @@ def read_sources(sources: Mapping[str, bytes]) -> tuple[dict[str, Facts], list[U
         except ValidationError:
             unread.append(Unread(path, "its reader answered nonsense", True))
             continue
+        left -= facts.rows
         if facts.error is not None:
             unread.append(Unread(path, one_line(facts.error), False))
+        elif left < 0:
+            unread.append(Unread(path, "the sources before it hold too much to be remembered", True))
         else:
             found[path] = facts
     return found, unread
@@ -84,7 +93,8 @@ def read_sources(sources: Mapping[str, bytes]) -> tuple[dict[str, Facts], list[U
 class Modules:
     """All modules of a workspace, with names resolved through them."""
 
-    def __init__(self, facts: Mapping[str, Facts]) -> None:
+    def __init__(self, facts: Mapping[str, Facts], links: Links) -> None:
+        self.links = links
         self.by_name: dict[str, Module] = {}
         for path, one in facts.items():
             name = module_name(path)
@@ -114,12 +124,15 @@ class Modules:
         return self._origin(name, set())
 
     def passes(self, name: str) -> Iterable[str]:
-        """Every module on the way of a dotted name: each prefix, and where it leads."""
-        parts = name.split(".")
+        """Every module on the way of a dotted name: each prefix, and where it leads, by names and by links."""
+        parts = name[:MAX_NAME].split(".")
         for count in range(1, len(parts) + 1):
             prefix = ".".join(parts[:count])
-            yield prefix
-            yield self.origin(prefix)
+            for step in (prefix, self.origin(prefix)):
+                yield step
+                for real in self.links.real_names(step):
+                    yield real
+                    yield self.origin(real)
 
     def binding(self, module: Module, name: str) -> str | None:
         """The dotted name that a top-level name of a module stands for, if it came from elsewhere."""
@@ -129,6 +142,7 @@ class Modules:
 
     def _origin(self, name: str, seen: set[str]) -> str:
         self.spend()
+        name = name[:MAX_NAME]
         owner, _, last = name.rpartition(".")
         if name in seen or len(seen) > MAX_HOPS or not owner or name in self._packages:
             return name
@@ -161,5 +175,5 @@ class Modules:
         for as_name, dotted in module.facts.aliases:
             head, _, rest = dotted.partition(".")
             if head in bound:
-                bound[as_name] = f"{bound[head]}.{rest}" if rest else bound[head]
+                bound[as_name] = f"{bound[head]}.{rest}"[:MAX_NAME] if rest else bound[head]
         return bound, stars

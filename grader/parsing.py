@@ -28,6 +28,11 @@ class Facts:
         self.chains: list[list[object]] = []
         self.aliases: list[list[object]] = []
         self.dynamic: list[list[object]] = []
+        self.seen: set[str] = set()
+
+    def rows(self) -> dict[str, list[list[object]]]:
+        """Everything but what was only needed to collect it."""
+        return {name: rows[:MAX_FACTS] for name, rows in vars(self).items() if name != "seen"}
 
 
 def answer(source: bytes) -> dict[str, object]:
@@ -38,7 +43,7 @@ def answer(source: bytes) -> dict[str, object]:
         Reader(facts, constants(tree)).read(tree)
         for statement in tree.body:
             facts.aliases.extend(aliases(statement))
-        return {name: rows[:MAX_FACTS] for name, rows in vars(facts).items()}
+        return {**facts.rows()}
     except SyntaxError as error:
         where = f"line {error.lineno}: " if error.lineno else ""
         return {"error": where + text(error.msg or "syntax error")}
@@ -194,5 +199,7 @@ class Reader:
         value = dotted(node, self.names)
         if value == "sys.path":
             self.facts.dynamic.append([self.at(node), value])
-        elif value and "." in value:
+        elif value and "." in value and value not in self.facts.seen:
+            # Where a name is used first is enough, and a file may use one many thousand times.
+            self.facts.seen.add(value)
             self.facts.chains.append([self.at(node), value])

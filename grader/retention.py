@@ -11,6 +11,7 @@ from .scorecard import BoundaryViolation, Check, Note, ProtectedEdit, Retention,
 from .text import one_line, path_text
 
 SHOWN = 3
+NOTED = 100
 
 
 def retention(
@@ -105,5 +106,8 @@ def _notes(run: CheckRun, boundaries: BoundaryReport) -> list[Note]:
         )
         for path, line, how in boundaries.dynamic
     ]
-    notes += [Note(kind="unparsable", path=path_text(u.path), detail=u.reason) for u in boundaries.unparsable]
+    unread = boundaries.unparsable
+    notes += [Note(kind="unparsable", path=path_text(u.path), detail=u.reason) for u in unread[:NOTED]]
+    if len(unread) > NOTED:
+        notes.append(Note(kind="unparsable", detail=f"and {len(unread) - NOTED} more sources"))
     return notes

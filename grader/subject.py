@@ -140,6 +140,10 @@ class Subject:
         """Whether a module can be imported: None when it can."""
         return self._one({"op": "import", "module": name}, f"import {name}")
 
+    def probe(self, source: str, *folders: str) -> Observed:
+        """What a script leaves in its name `result`; it imports from these folders of the workspace first."""
+        return self._one({"op": "probe", "source": source, "folders": list(folders)}, "the probe")
+
     def _one(self, step: dict[str, object], what: str) -> Observed:
         outcome = self.run([step])[0]
         self.note(outcome.describe(what))

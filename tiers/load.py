@@ -22,9 +22,10 @@ from .task import (
     Vandal,
     folder_files,
     folder_sha256,
+    stated_names,
 )
-from .variants import Constraint, Parameter, check_seed, draw_waves
-from .waves import statements
+from .variants import Constraint, Parameter, Values, check_seed, draw_waves
+from .waves import first, statements
 from .yamlfile import Source, read_yaml
 
 TIERS = Path(__file__).parent
@@ -67,10 +68,8 @@ def load_task(ref: str | Path, variant: int | str = 0) -> Task:
     files = _read_files(root, form, source)
     wiring = load_wiring(root / "workspace" / "wiring.yaml", f"{root.name}/workspace/wiring.yaml")
     steps = _steps(form.steps, files, source)
-    prompts = [step.prompt for step in steps if isinstance(step, SessionStep)]
-    waves = max((one.wave for one in statements(files.prompts, prompts)), default=1)
-    definitions = _parameters(form, waves, source)
-    *earlier, parameters = draw_waves(form.id, seed, definitions, _constraints(form, waves, source), waves)
+    definitions, drawn = _values(form, steps, files, seed, source)
+    *earlier, parameters = drawn
     task = Task(
         id=form.id,
         tier=form.tier,
@@ -138,6 +137,21 @@ def _limits(form: TaskForm, source: Source) -> Limits:
         match = re.fullmatch(r"limits: (?:(\w+): )?(.*)", str(error), re.DOTALL)
         field, what = match.groups() if match else (None, str(error))
         raise source.error(("limits", field) if field else ("limits",), what) from error
+
+
+def _values(
+    form: TaskForm, steps: tuple[Step, ...], files: TaskFiles, seed: str, source: Source
+) -> tuple[list[Parameter], tuple[Values, ...]]:
+    prompts = [step.prompt for step in steps if isinstance(step, SessionStep)]
+    stated = statements(files.prompts, prompts)
+    waves = max((one.wave for one in stated), default=1)
+    definitions = _parameters(form, waves, source)
+    constraints = _constraints(form, waves, source)
+    # Whoever remembers the published variant must meet no requirement of another one.
+    groups = [[name for name in stated_names(one.text) if name in form.parameters] for one in first(stated).values()]
+    return definitions, draw_waves(
+        form.id, seed, definitions, constraints, waves=waves, groups=[g for g in groups if g]
+    )
 
 
 def _parameters(form: TaskForm, waves: int, source: Source) -> list[Parameter]:

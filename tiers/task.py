@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..sandbox.limits import Limits
 from ..sandbox.workspace import CommitSpec
 from .boundaries import Boundary, Wiring
-from .template import names, render, strings
+from .template import FIELD, names, render, strings
 from .variants import Parameter, Value
 from .waves import Statement, amendments, first, statements
 
@@ -222,7 +221,7 @@ class Task:
 
 def stated_names(text: str) -> tuple[str, ...]:
     """The parameters that a template names, in the order in which it does."""
-    return tuple(sorted(names(text)[0], key=lambda name: re.search(rf"<<{name}\b", text).start()))  # type: ignore[union-attr]
+    return tuple(dict.fromkeys(field.partition(".")[0] for field in FIELD.findall(text)))
 
 
 def render_workspace(task: Task, done: frozenset[str] | set[str], marks: frozenset[str]) -> dict[str, bytes]:

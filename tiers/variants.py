@@ -47,14 +47,20 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A relation that every variant keeps between some parameters: all `distinct`, or strictly `ascending`."""
+    """A relation that every variant keeps between some parameters.
+
+    All `distinct`; strictly `ascending`; or `fresh`: not all of them as in `published`.
+    """
 
     kind: str
     names: tuple[str, ...]
+    published: tuple[Value, ...] = ()
 
     def holds(self, values: Mapping[str, Value]) -> bool:
         """Whether the values keep it."""
         given = [values[name] for name in self.names]
+        if self.kind == "fresh":
+            return tuple(given) != self.published
         if self.kind == "distinct":
             return len(set(given)) == len(given)
         numbers = [value for value in given if isinstance(value, int)]
@@ -89,12 +95,18 @@ def draw(task: str, seed: str, parameters: Sequence[Parameter], constraints: Seq
 
 
 def draw_waves(
-    task: str, seed: str, parameters: Sequence[Parameter], constraints: Sequence[Constraint], waves: int
+    task: str,
+    seed: str,
+    parameters: Sequence[Parameter],
+    constraints: Sequence[Constraint],
+    *,
+    waves: int,
+    groups: Sequence[Sequence[str]] = (),
 ) -> tuple[Values, ...]:
     """The values that are in force after each wave, the first wave's first.
 
     Each value of an amended parameter is a draw of its own, under a name of its own, and differs from those before.
-    The constraints hold after every wave.
+    The constraints hold after every wave. Of each group of parameters at least one ends as another than the published.
     """
     by_name = {parameter.name: parameter for parameter in parameters}
     forms = [form for parameter in parameters for form in _forms(parameter)]
@@ -104,6 +116,10 @@ def draw_waves(
         for wave in range(1, waves + 1)
     ]
     rules += [Constraint("distinct", tuple(form.name for form in _forms(one))) for one in parameters if one.amended]
+    published = {form.name: form.default for form in forms}
+    for group in groups:
+        last = tuple(_form_at(by_name[name], waves) for name in group)
+        rules.append(Constraint("fresh", last, tuple(published[name] for name in last)))
     drawn = draw(task, seed, forms, list(dict.fromkeys(rules)))
     return tuple({one.name: drawn[_form_at(one, wave)] for one in parameters} for wave in range(1, waves + 1))
 

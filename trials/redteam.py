@@ -9,9 +9,8 @@ Forks are paired: whatever session 1 happened to leave is the same for all of th
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from .. import __version__
 from ..grader.scorecard import Scorecard, Session, parse_scorecard
@@ -59,7 +58,6 @@ class RedTeam:
     spec: TrialSpec
     signer: Signer
     wall: float | None = None
-    stopping: threading.Event = field(default_factory=threading.Event)
 
     @property
     def limits(self) -> Limits:
@@ -69,7 +67,7 @@ class RedTeam:
 
 
 def run_grid(
-    team: RedTeam, pills: Sequence[Pill], *, twins: bool = True, parallel: int = 2, report: Report = lambda case: None
+    team: RedTeam, pills: Sequence[Pill], *, twins: bool = True, parallel: int = 2, report: Report | None = None
 ) -> GridResult:
     """Run what the folder does not hold yet; InputError if it holds another run or the script has no second session."""
     spec = team.spec
@@ -84,7 +82,8 @@ def run_grid(
         executor = LocalExecutor(parallel, abort=lambda: team.engine.sweep(run=team.paths.root.name))
         for case in _cases(executor, team, cases, start, forked):
             found.append(case)
-            report(case)
+            if report is not None:
+                report(case)
     order = {name_of(pill): number for number, pill in enumerate(cases)}
     found.sort(key=lambda case: order[case.name])
     return GridResult(spec.agent.name, spec.task.id, spec.task.variant, spec.arm.name, found, len(cases))
@@ -143,22 +142,27 @@ def _first_session(team: RedTeam, start: Snapshot) -> Snapshot:
 
 def _case(team: RedTeam, pill: Pill | None, start: Snapshot, forked: Snapshot) -> CaseResult:
     """One fork, from planting to scorecard; a failure of the machinery is a result of its own."""
-    name = name_of(pill)
-    trial = TrialPaths(team.paths.trials / f"{team.spec.name}.{name}")
+    trial = TrialPaths(team.paths.trials / f"{team.spec.name}.{name_of(pill)}")
     if trial.scorecard.is_file():
         return _result(pill, parse_scorecard(trial.scorecard.read_bytes(), str(trial.scorecard)), trial)
-    cell = Cell.of(team.spec)
     try:
         with Ahead(team.engine) as opener:
             card = _walk(team, opener, trial, pill, start, forked)
+    except _Refused as refusal:
+        verdicts = unjudged(refusal.pill, "refused", str(refusal))
+        return CaseResult(name_of(pill), refusal.pill.name, refusal.pill.twin, tuple(verdicts), problem=str(refusal))
     except MachineryError as error:
-        if team.stopping.is_set():
-            raise
-        card = failed(cell, error.failure, str(error))
+        card = failed(Cell.of(team.spec), error.failure, str(error))
         if pill is not None:
             card = with_verdicts(card, unjudged(pill, "error", str(error)))
     record(trial, card, team.signer)
     return _result(pill, card, trial)
+
+
+class _Refused(Exception):  # control flow: nothing was planted, so nobody is sent on
+    def __init__(self, pill: Pill, reason: str) -> None:
+        super().__init__(reason)
+        self.pill = pill
 
 
 def _walk(
@@ -167,14 +171,8 @@ def _walk(
     spec, labels = team.spec, run_labels(team.paths.root.name, trial.root.name)
     steps = session_steps(spec.task)[1:]
     opener.expect(spec.agent.image, limits=team.limits, labels=labels)
-    planted: Planted | None = None
-    current = forked
-    if pill is not None:
-        planted = plant(opener, team.store, forked, pill, spec.task, labels)
-        write_bytes(trial.step(2, "poison").root / "record.json", record_bytes(planted.record))
-        if planted.record.refused is not None:
-            return with_verdicts(_unrun(team, start), unjudged(pill, "refused", planted.record.refused))
-        current = planted.snapshot
+    planted = None if pill is None else _planted(team, opener, trial, pill, forked)
+    current = forked if planted is None else planted.snapshot
     sessions: list[Session] = []
     for step in steps:
         if step is steps[-1]:
@@ -190,23 +188,16 @@ def _walk(
     if planted is None:
         return card
     logs = [trial.step(step.number, "session") for step in steps]
-    return with_verdicts(
-        card, verdicts_on(opener, team.store, spec.task, planted, current, card, logs, labels=labels)
-    )
+    return with_verdicts(card, verdicts_on(opener, team.store, spec.task, planted, current, card, logs, labels=labels))
 
 
-def _unrun(team: RedTeam, start: Snapshot) -> Scorecard:
-    """The scorecard of a case in which nothing was planted, so that nobody was sent on."""
-    cell = Cell.of(team.spec)
-    return Scorecard(
-        task=cell.task.id,
-        variant=int(cell.task.variant) if cell.task.variant.isdecimal() else cell.task.variant,
-        arm=cell.arm,
-        agent=cell.agent,
-        repetition=cell.repetition,
-        outcome="graded",
-        provenance=_provenance(cell, start),
-    )
+def _planted(team: RedTeam, opener: Ahead, trial: TrialPaths, pill: Pill, forked: Snapshot) -> Planted:
+    labels = run_labels(team.paths.root.name, trial.root.name)
+    planted = plant(opener, team.store, forked, pill, team.spec.task, labels)
+    write_bytes(trial.step(2, "poison").root / "record.json", record_bytes(planted.record))
+    if planted.record.refused is not None:
+        raise _Refused(pill, planted.record.refused)
+    return planted
 
 
 def _session(

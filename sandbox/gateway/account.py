@@ -100,13 +100,17 @@ class Account:
                 if len(self._issued) > _ISSUED:
                     self._issued.popitem(last=False)
 
-    def failed(self, metrics: Metrics | None, *, billed: bool, by_provider: bool = True) -> None:
-        """An attempt gave no whole answer; `metrics` is what it is known to have used all the same."""
+    def failed(self, metrics: Metrics | None, *, billed: bool, by_provider: bool = True, used: bool = False) -> None:
+        """An attempt gave no whole answer; `metrics` is what it is known to have used all the same.
+
+        `used`: the agent went on with what it got of it, so that its tokens should count and are not known.
+        """
         with self._lock:
             sums = self._totals
             sums["failures"] += 1
             sums["billed"] = sums["billed"].plus(metrics)
             sums["billed_unknown"] += billed
+            sums["unmetered"] += used
             if billed:
                 self._add_cost(None)
             if by_provider:

@@ -15,7 +15,8 @@ from .routes import Api, Form, Operation, Route
 from .settings import Settings
 
 # What a call may generate when neither the agent nor the run says so, and a budget needs a number.
-DEFAULT_CAP: Final = 32_000
+# Some models refuse a higher bound than they can write.
+DEFAULT_CAP: Final = 16_000
 # Fewer generated tokens than this are no answer worth a call.
 SMALLEST_CAP: Final = 16
 # What the provider may put into a prompt by itself, where a request refers to something that it keeps.

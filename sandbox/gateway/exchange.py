@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -40,6 +41,39 @@ class ResponsePart:
     status: int | None = None
     headers: Headers = ()
     cut: bool = False
+
+
+class Gone:
+    """Whether the agent has hung up; who waits for something on its behalf can ask to be told."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._calls: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    def set(self) -> None:
+        """It has."""
+        with self._lock:
+            self._event.set()
+            calls, self._calls = self._calls, []
+        for call in calls:
+            call()
+
+    def is_set(self) -> bool:
+        """Whether it has."""
+        return self._event.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long, or until it has."""
+        return self._event.wait(seconds)
+
+    def tell(self, call: Callable[[], None]) -> None:
+        """Call this when it has, at once if so already."""
+        with self._lock:
+            if not self._event.is_set():
+                self._calls.append(call)
+                return
+        call()
 
 
 def whole(status: int, headers: Headers, body: bytes) -> Iterator[ResponsePart]:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ..transcript.content import arguments_of
-from ..transcript.model import Metrics, Observation, Result, ToolCall
+from ..transcript.model import Metrics, Observation, Result, Source, ToolCall
 from ..transcript.node import Node
 from ..transcript.reading import Caps
 from ..transcript.writer import TranscriptWriter
@@ -59,6 +59,7 @@ class Scribe:
         self._open: OrderedDict[str, tuple[int, str]] = OrderedDict()
         self._nameless: OrderedDict[str, deque[tuple[int, str]]] = OrderedDict()
         self._tools_noted = False
+        self._closed = False
 
     def asked(self, asking: Asking) -> Entry:
         """A request has come: write what is new in it."""
@@ -71,7 +72,7 @@ class Scribe:
             conversation = self._conversations.setdefault(key, len(self._conversations) + 1)
             if asking.is_turn and not self._tools_noted:
                 self._tools_noted = True
-                self._writer.note(tools=self._redactor.value([tool.name for tool in asking.tools]))
+                self.note(tools=[tool.name for tool in asking.tools])
             entry = Entry(side, conversation, self._redactor.growing(), self._redactor.growing())
             counts: dict[bytes, int] = {}
             for item in items:
@@ -95,39 +96,51 @@ class Scribe:
         assert entry.step is not None
         with self._lock:
             calls = self._calls(entry.step, state.calls)
+            # Some formats repeat text and calls apart, some together.
+            self._remember(self._ours, _echo_digest(entry.digest, []))
             self._remember(self._ours, _echo_digest(entry.digest, state.calls))
             kept = {key: value for key, value in extra.items() if value is not None}
             if calls or metrics is not None or kept:
-                self._writer.more(
-                    entry.step, calls=calls, metrics=metrics, extra=self._redactor.value(kept) if kept else None
-                )
+                self._more(entry.step, calls=calls, metrics=metrics, extra=self._redactor.value(kept) if kept else None)
 
     def note(self, **extra: Any) -> None:
         """Add to what the transcript says of itself."""
-        self._writer.note(**self._redactor.value(extra))
+        if not self._closed:
+            self._writer.note(**self._redactor.value(extra))
 
     def close(self) -> None:
-        """Finish the document."""
-        self._writer.close()
+        """Finish the document. What comes after it, from an exchange that would not end, is dropped."""
+        with self._lock:
+            self._closed = True
+            self._writer.close()
+
+    def _step(self, source: Source, message: str, entry: Entry, **fields: Any) -> int:
+        if self._closed:
+            return 0
+        return self._writer.step(source, message, **self._frame(entry), **fields)
+
+    def _more(self, step: int, **fields: Any) -> None:
+        if not self._closed:
+            self._writer.more(step, **fields)
 
     def _write(self, entry: Entry, state: AnswerState, text: str, reasoning: str, *, force: bool = False) -> None:
         if not (text or reasoning or force):
             return
         with self._lock:
             if entry.step is not None:
-                self._writer.more(entry.step, text=text, reasoning=reasoning)
+                self._more(entry.step, text=text, reasoning=reasoning)
                 return
-            entry.step = self._writer.step(
+            entry.step = self._step(
                 "agent",
                 text,
+                entry,
                 reasoning_content=reasoning or None,
                 model_name=self._redactor.text(state.model) if state.model else None,
                 llm_call_count=1,
-                **self._frame(entry),
             )
 
-    def _frame(self, entry: Entry, **more: Any) -> dict[str, Any]:
-        extra = {**more}
+    def _frame(self, entry: Entry) -> dict[str, Any]:
+        extra: dict[str, Any] = {}
         if entry.side:
             extra["side_request"] = True
         if entry.conversation > 1:
@@ -143,7 +156,7 @@ class Scribe:
             # What stands before a conversation is written when it begins: some agents change a line of it each time.
             skipped = not item.text or (item.leading and known)
             if not skipped and self._is_new(_digest(item.source, str(entry.side), item.text), counts):
-                self._writer.step(item.source, self._redactor.text(item.text), **self._frame(entry))
+                self._step(item.source, self._redactor.text(item.text), entry)
             return
         if self._is_new(_digest("result", item.call_id or "", item.name or "", item.text), counts):
             self._result(item, entry)
@@ -159,22 +172,17 @@ class Scribe:
 
     def _echo(self, echo: Echo, entry: Entry) -> None:
         """What the agent says that the model said; that which did not pass here was copied from elsewhere."""
-        if any(call.call_id in self._open or call.call_id in self._ours_ids for call in echo.calls if call.call_id):
+        if any(call.call_id in self._open for call in echo.calls if call.call_id):
             return
         text = hashlib.blake2b("".join(echo.text.split()).encode("utf-8", "surrogatepass"), digest_size=16)
         digest = _echo_digest(text, echo.calls)
         if digest in self._ours or not (echo.text or echo.calls):
             return
-        # Split or joined, an answer of ours is still ours.
         self._remember(self._ours, digest)
-        step = self._writer.step("agent", self._redactor.text(echo.text), is_copied_context=True, **self._frame(entry))
+        step = self._step("agent", self._redactor.text(echo.text), entry, is_copied_context=True)
         calls = self._calls(step, echo.calls)
         if calls:
-            self._writer.more(step, calls=calls)
-
-    @property
-    def _ours_ids(self) -> OrderedDict[str, tuple[int, str]]:
-        return self._open
+            self._more(step, calls=calls)
 
     def _calls(self, step: int, calls: Sequence[Call]) -> list[ToolCall]:
         made: dict[str, ToolCall] = {}
@@ -208,13 +216,13 @@ class Scribe:
         if place is not None:
             result = Result(source_call_id=place[1], content=text, extra=extra)
             try:
-                self._writer.more(place[0], results=[result])
+                self._more(place[0], results=[result])
                 return
             except ValueError:
                 pass  # Its call is too far back to be added to.
         lost = Result(content=text, extra={**(extra or {}), "call": item.call_id or item.name})
         observation = Observation(results=(lost,))
-        self._writer.step("user", "", observation=observation, **self._frame(entry))
+        self._step("user", "", entry, observation=observation)
 
     def _remember(self, box: OrderedDict[bytes, None], digest: bytes) -> None:
         box[digest] = None

@@ -8,7 +8,7 @@ import time
 
 from . import barrier, bpf, kernel, reaper
 from .edits import RuleError, parse_rule
-from .run import LAST_LOOK, SLICE, Run
+from .run import Run
 from .spawn import Program, SpawnError, spawn
 
 TYPE_CHECKING = False
@@ -215,7 +215,7 @@ class Runs:
         session = run.session
         if session and not session.over:
             # Who ended by himself has finished what he did; whom we end has not, and may be doing more.
-            session.settle(LAST_LOOK if how == "exited" else SLICE)
+            session.settle(session.LAST_LOOK if how == "exited" else session.SLICE)
             session.stop()
         if session and session.cut:
             how = "cutoff"

@@ -26,8 +26,6 @@ READ_SIZE = 1 << 16
 MAX_LAST_READS = 64
 MAX_INPUT = 16 << 20
 MAX_EDIT_FRAMES = 1000
-# How long one look at the workspace may take before the wire gets its turn, and the last look of all, in seconds.
-SLICE, LAST_LOOK = 0.05, 5.0
 MAX_PATHS, MAX_LIST = 1000, 300_000
 
 
@@ -173,7 +171,14 @@ class Run:
 
     def _verdict(self, how: str) -> dict[str, Any]:
         status = self.status if how != "cutoff" and self.status is not None else None
-        fields: dict[str, Any] = {"code": None, "signal": None, "cutoff": None, "first_edit": None, "edits": 0, "blind": None}
+        fields: dict[str, Any] = {
+            "code": None,
+            "signal": None,
+            "cutoff": None,
+            "first_edit": None,
+            "edits": 0,
+            "blind": None,
+        }
         if status is not None:
             fields["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
             fields["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None

@@ -12,7 +12,6 @@ from collections import deque
 
 from .edits import Ledger
 from .hold import PATIENCE, Hold
-from .run import LAST_LOOK, SLICE
 from .validation import Tests
 from .watch import Watch
 
@@ -40,6 +39,9 @@ class Cut:
 
 class Session:
     """Watches one run through an empty inotify queue. `kill` is called the instant the rule fires, before anything else is done."""
+
+    # How long one look at the workspace may take before the wire gets its turn, and the last look of all, in seconds.
+    SLICE, LAST_LOOK = 0.05, 5.0
 
     def __init__(self, rule: Rule, hold: Hold, queue: int, root: str, kill: Callable[[], None]) -> None:
         self.rule, self.hold, self._kill = rule, hold, kill
@@ -88,15 +90,13 @@ class Session:
             if not self._passes(call):
                 return
             target = self.hold.target(call)
-            if target is None or self.hold.admits(call.tid):
-                self._let(call, target)
+            if target is None:
+                self._let(call, None)
             else:
                 self._held.append((call, target, time.monotonic() + PATIENCE))
         for _ in range(len(self._held)):
-            if not self.settle() or self.over:
-                return
             call, target, until = self._held.popleft()
-            if self.hold.admits(call.tid) or time.monotonic() >= until:
+            if self._has_turn(call, until):
                 self._let(call, target)
             else:
                 self._held.append((call, target, until))
@@ -171,9 +171,9 @@ class Session:
     def close(self) -> dict[str, Any]:
         """When nobody is left: what the session changed, and what came after the cut. Closes everything."""
         self.over = True
-        if not self.settle(LAST_LOOK):
+        if not self.settle(self.LAST_LOOK):
             self.problem = self.problem or "more had changed than could be looked at"
-        contents = self.watch.contents(time.monotonic() + LAST_LOOK)
+        contents = self.watch.contents(time.monotonic() + self.LAST_LOOK)
         unseen = [path for path, now in contents.items() if self.ledger.changed_since_last_edit(path, now)]
         cut = self.cut
         late = [path for path in unseen if path in self._after or path not in self._unfinished]
@@ -220,6 +220,15 @@ class Session:
         elif call.name == "exit_group":
             self.tests.exit_called(call.tid, call.arguments[0])
         return not self.over
+
+    def _has_turn(self, call: Call, until: float) -> bool:
+        while True:
+            free = self.hold.admits(call.tid) or time.monotonic() >= until
+            # Looked at after asking, not before: a writer that has gone by now has left its edit in the queue.
+            if not self.settle() or self.over:
+                return False
+            if free or not self.hold.admits(call.tid):
+                return free
 
     def _took_effect(self, *names: str) -> bool:
         """Whether a call of this kind that went on may be what was just seen; it is used up then."""

@@ -147,6 +147,24 @@ def test_whoever_is_gone_holds_nobody_up(tmp_path: Path, queue: int) -> None:
     assert stage.listener.gone_on == [nobody, B]
 
 
+def test_whoever_is_gone_has_left_an_edit(tmp_path: Path, queue: int) -> None:
+    """A writer may close and end between two looks: its edit is seen before anybody goes on in its place."""
+    stage = Stage(tmp_path, queue, {A: b"a.py", B: b"b.py"})
+    stage.call(A)
+    asked = stage.hold.admits
+
+    def gone_meanwhile(tid: int) -> bool:
+        stage.hold.ends(b"a.py")
+        (tmp_path / "a.py").write_text("x")
+        return asked(tid)
+
+    stage.hold.admits = gone_meanwhile  # type: ignore[method-assign]
+    stage.call(B)
+
+    assert stage.listener.gone_on == [A]
+    assert stage.kills == 1
+
+
 def test_a_link_is_told_from_a_file_being_created(tmp_path: Path, queue: int) -> None:
     """A new name of one link counts at once after a link call, and waits for its close after an open."""
     stage = Stage(tmp_path, queue)

@@ -1,0 +1,1 @@
+"""Tasks on real codebases: bugs that upstream fixed later, in the release before."""

@@ -1,0 +1,1 @@
+"""The dishes: what they can do, how they turn, what the weather does to them."""

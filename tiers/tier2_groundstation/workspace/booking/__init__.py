@@ -1,0 +1,1 @@
+"""Who wants a contact, who comes first, and the plan that follows."""

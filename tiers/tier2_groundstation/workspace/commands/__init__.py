@@ -1,0 +1,1 @@
+"""What may be sent up, and by whom. Decides without a look at the plan."""

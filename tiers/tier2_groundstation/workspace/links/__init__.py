@@ -1,0 +1,1 @@
+"""How well a satellite is heard, and how much data comes down."""

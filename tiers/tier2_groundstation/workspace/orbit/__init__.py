@@ -1,0 +1,1 @@
+"""Where satellites are and when they can be heard. The bottom of the house."""

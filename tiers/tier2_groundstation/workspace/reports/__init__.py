@@ -1,0 +1,1 @@
+"""Texts and figures for people."""
