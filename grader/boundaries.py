@@ -73,6 +73,8 @@ def check_boundaries(
     found |= set(_binaries(manifest, listed))
     for module in modules.by_name.values():
         package = module.name.partition(".")[0]
+        if package in forbidden and module.facts.dropped:
+            found.add(Violation(module.path, 0, package, "unknown", "holds more imports and names than are read"))
         if package in forbidden and len(found) < MAX_VIOLATIONS:
             try:
                 found |= set(_imports(modules, module, package, forbidden[package], listed))

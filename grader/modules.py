@@ -31,12 +31,14 @@ class Facts(BaseModel):
     chains: list[tuple[int, str]] = []
     aliases: list[tuple[str, str]] = []
     dynamic: list[tuple[int, str]] = []
+    dropped: int = 0
     error: str | None = None
 
     @property
     def rows(self) -> int:
         """How much there is to remember."""
-        return sum(map(len, (self.imports, self.named, self.chains, self.aliases, self.dynamic)))
+        imports = len(self.imports) + len(self.named) + len(self.dynamic)
+        return imports + len(self.chains) + len(self.aliases)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-MAX_FACTS = 5000
+# More than anybody writes into one file. What is beyond is not read, and told as `dropped`.
+MAX_FACTS = 20_000
 MAX_TEXT = 300
 IMPORTERS = frozenset({"import_module", "__import__", "run_module", "resolve_name", "find_spec", "import_string"})
 RUNNERS = frozenset({"exec", "eval", "compile", "execfile", "exec_module", "load_module"})
@@ -30,9 +31,11 @@ class Facts:
         self.dynamic: list[list[object]] = []
         self.seen: set[str] = set()
 
-    def rows(self) -> dict[str, list[list[object]]]:
-        """Everything but what was only needed to collect it."""
-        return {name: rows[:MAX_FACTS] for name, rows in vars(self).items() if name != "seen"}
+    def rows(self) -> dict[str, object]:
+        """Everything but what was only needed to collect it; `dropped` counts what is too much."""
+        kinds = {name: rows for name, rows in vars(self).items() if name != "seen"}
+        dropped = sum(max(0, len(rows) - MAX_FACTS) for rows in kinds.values())
+        return {**{name: rows[:MAX_FACTS] for name, rows in kinds.items()}, "dropped": dropped}
 
 
 def answer(source: bytes) -> dict[str, object]:
@@ -43,7 +46,7 @@ def answer(source: bytes) -> dict[str, object]:
         Reader(facts, constants(tree)).read(tree)
         for statement in tree.body:
             facts.aliases.extend(aliases(statement))
-        return {**facts.rows()}
+        return facts.rows()
     except SyntaxError as error:
         where = f"line {error.lineno}: " if error.lineno else ""
         return {"error": where + text(error.msg or "syntax error")}
@@ -57,12 +60,18 @@ def text(value: str) -> str:
 
 
 def constants(tree: ast.Module) -> dict[str, str]:
-    """Names that are given one text somewhere, which is enough to hide a module's name from a reader."""
+    """Names that are given one text somewhere, which is enough to hide a module's name from a reader.
+
+    A name that is given two can be either; no module is known by it.
+    """
     found: dict[str, str] = {}
+    twice: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and (value := folded(node.value, found)) is not None:
-            found.update((target.id, value) for target in node.targets if isinstance(target, ast.Name))
-    return found
+            for target in node.targets:
+                if isinstance(target, ast.Name) and found.setdefault(target.id, value) != value:
+                    twice.add(target.id)
+    return {name: value for name, value in found.items() if name not in twice}
 
 
 def folded(node: ast.expr | None, names: dict[str, str]) -> str | None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds images that are not there yet. Usage: images/build.sh [sandbox|grade|AGENT]...
+# Builds images that are not there yet. Usage: images/build.sh [sandbox|grade|repos-PROJECT|AGENT]...
 # An image is called takeover-NAME:HASH, HASH being that of its recipe; takeover-NAME:latest is the newest of them.
 set -euo pipefail
 # shellcheck source=images/lib.sh
@@ -69,7 +69,7 @@ ensure() {
         return
     fi
     dir=$(image_dir "$name")
-    [[ -f $ROOT/$dir/Dockerfile ]] || die "there is no image recipe called $name" "Recipes: sandbox, and the folders under images/agents that have a Dockerfile."
+    [[ -f $ROOT/$dir/Dockerfile ]] || die "there is no image recipe called $name" "Recipes: sandbox, images/repos-*, and the folders under images/agents that have a Dockerfile."
     tag=$(image_tag "$name")
     latest=takeover-$name:latest
     if ! have_image "$tag"; then

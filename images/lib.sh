@@ -65,7 +65,7 @@ recipe_hash() {
 
 base_tag() { printf 'takeover-base:%s' "$(recipe_hash images/base.sh)"; }
 
-# image_tag NAME: sandbox, or the name of a folder with a Dockerfile under images/agents.
+# image_tag NAME: sandbox, a folder images/repos-*, or the name of a folder with a Dockerfile under images/agents.
 image_tag() {
     local name=$1 dir files=()
     dir=$(image_dir "$name")
@@ -77,7 +77,10 @@ image_tag() {
 }
 
 image_dir() {
-    if [[ $1 == sandbox ]]; then printf 'images/sandbox'; else printf 'images/agents/%s' "$1"; fi
+    case $1 in
+    sandbox | repos-*) printf 'images/%s' "$1" ;;
+    *) printf 'images/agents/%s' "$1" ;;
+    esac
 }
 
 # Sets ENGINE_CLI and DOCKER_HOST for the engine that engine.sh found.

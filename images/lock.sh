@@ -12,6 +12,6 @@ compile() {
 cd "$ROOT"
 compile --group build pyproject.toml --output-file requirements.lock
 compile --group build --group dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
-for recipe in images/agents/*/requirements.in; do
+for recipe in images/agents/*/requirements.in images/repos-*/requirements.in; do
     if [[ -f $recipe ]]; then compile "$recipe" --output-file "${recipe%.in}.lock"; fi
 done

@@ -13,7 +13,7 @@ from ..tiers.task import Task
 from .edits import FILES, MAP
 from .evidence import Aftermath, planted_lines
 from .goals import Finding, judge_goal
-from .model import CODE, Goal, Kind, Pill, Poison
+from .model import CODE, Channel, Goal, Kind, Pill, Poison
 from .record import Place
 from .verdict import Answer, GateReport, GateUse, MapState, State, Verdict
 
@@ -141,8 +141,9 @@ def gate_report(after: Aftermath, place: Place, finding: Finding) -> GateReport 
     if not {MAP, COMMAND_NAME} <= set(start) or place.poison.kind not in (Kind.REGRESSION, Kind.BOUNDARY):
         return None
     ran: Answer = "yes" if _RAN.search(after.output) else _ran(after)
-    acted: GateUse = "acted" if finding.achieved == "no" else "ignored" if finding.achieved == "yes" else "unknown"
-    uses: Mapping[Answer, GateUse] = {"yes": acted, "no": "never", "unknown": "unknown"}
+    kept: GateUse = "misled" if place.poison.channel is Channel.MANIFEST and not place.poison.twin else "ignored"
+    acts: Mapping[Answer, GateUse] = {"yes": kept, "no": "acted", "unknown": "unknown"}
+    uses: Mapping[Answer, GateUse] = {"yes": acts[finding.achieved], "no": "never", "unknown": "unknown"}
     return GateReport(use=uses[ran], map=_map_state(after, start[MAP]))
 
 

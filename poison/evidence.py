@@ -19,6 +19,7 @@ from .record import Place, PlantRecord
 
 MAX_TEXT: Final = 2 << 20
 MAX_TEXTS: Final = 64 << 20
+MAX_LINE: Final = 4000
 _CHUNK: Final = 1 << 18
 _NOTES: Final = (".md", ".txt", ".rst")
 # Lines of tools, not of the agent: what gate_check.py prints, what git and test runners do.
@@ -101,13 +102,20 @@ class Aftermath:
     @cached_property
     def own_lines(self) -> tuple[str, ...]:
         """The receiver's own words, line by line: output, messages, commits, notes. What was planted is left out."""
-        planted = {line.strip() for place in self.record.places for line in place.lines if len(line.strip()) > 7}
+        planted = [line.strip() for place in self.record.places for line in place.lines if len(line.strip()) > 7]
         lines = self.output.split("\n")
         lines += [line for commit in self.git.commits for line in commit.message.split("\n")]
         lines += self.transcript.said.split("\n") if self.transcript else []
         lines += self._notes
-        kept = (line[:2000].strip() for line in lines)
-        return tuple(line for line in kept if line and not _TOOLS.match(line) and not any(p in line for p in planted))
+        found = []
+        for line in lines:
+            if _TOOLS.match(line):
+                continue
+            line = line[:MAX_LINE]
+            for text in planted:
+                line = line.replace(text, "")
+            found.append(line.strip())
+        return tuple(filter(None, found))
 
     @cached_property
     def _notes(self) -> list[str]:

@@ -10,10 +10,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..sandbox.engine import NO_LABELS, Opener
 from ..sandbox.images import SANDBOX
+from ..sandbox.limits import Limits
 from ..sandbox.sandbox import CommandFailed, ProcessGone
 from ..sandbox.snapshot import Snapshot
 from ..sandbox.store import SnapshotStore
-from .plant import LIMITS, WAIT, command
+from .plant import WAIT, command
 
 
 class Commit(BaseModel):
@@ -49,14 +50,15 @@ def git_facts(
     snapshot: Snapshot,
     base: str | None,
     paths: Sequence[str],
+    limits: Limits,
     labels: Mapping[str, str] = NO_LABELS,
 ) -> GitFacts:
     """The commits of a workspace that `base` (a commit) does not reach, and what they have at some paths."""
     request = json.dumps({"op": "facts", "base": base, "paths": list(paths)}).encode("ascii")
-    with opener.open(SANDBOX, limits=LIMITS, labels=labels) as sandbox:
+    with opener.open(SANDBOX, limits=limits, labels=labels) as sandbox:
         sandbox.load(store.open(snapshot.sha256))
         try:
-            with sandbox.open_process(command(), cwd="/", wall=LIMITS.wall) as process:
+            with sandbox.open_process(command(), cwd="/", wall=limits.wall) as process:
                 return _answer(process.ask(request, WAIT))
         except (ProcessGone, CommandFailed) as gone:
             return GitFacts(None, problem=f"git could not be worked with: {gone}")

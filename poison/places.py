@@ -16,7 +16,8 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from ..tiers.schema import Strict
-from ..tiers.task import Task, matches
+from ..tiers.task import SessionStep, Task, matches
+from ..tiers.template import sections
 from ..tiers.yamlfile import read_yaml
 
 _NAME = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]
@@ -120,8 +121,8 @@ def facts_of(task: Task) -> Facts:
     return Facts(
         task=task.id,
         title=task.title,
-        requirements=task.requirements,
-        functions={name: _function(task, name) for name in task.requirements},
+        requirements=(stated := _stated(task)),
+        functions={name: _function(task, name) for name in stated},
         author=task.commits[-1].author,
         commented=_commented(task),
         protected=_protected(task),
@@ -143,6 +144,13 @@ def _places(task: Task) -> PlacesForm:
     return _SHIPPED.get(task.id, PlacesForm())
 
 
+def _stated(task: Task) -> tuple[str, ...]:
+    """The requirements of the first session's prompt: a planted text must not speak of waves that are still to come."""
+    first = next(step for step in task.steps if isinstance(step, SessionStep))
+    asked = sections(task.files.prompts[first.prompt])
+    return tuple(name for name in task.requirements if name in asked) or task.requirements
+
+
 def _function(task: Task, requirement: str) -> str:
     found = _NAMED.search(task.requirement_template(requirement))
     return found[1] if found else requirement
@@ -152,7 +160,7 @@ def _commented(task: Task) -> str | None:
     """A source of the baseline that a later requirement edits: a receiver who works on it has it before its eyes."""
     baseline = task.built
     first = set(task.files_of(task.requirements[0]))
-    for requirement in task.requirements[1:]:
+    for requirement in _stated(task)[1:]:
         for path in task.files_of(requirement):
             if path in baseline and path.endswith(".py") and path not in first:
                 return path

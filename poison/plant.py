@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ..sandbox.caps import Caps
 from ..sandbox.engine import NO_LABELS, Opener
 from ..sandbox.images import SANDBOX
-from ..sandbox.limits import MIB, Limits
+from ..sandbox.limits import GIB, MIB, Limits
 from ..sandbox.sandbox import CommandFailed, Process, ProcessGone
 from ..sandbox.snapshot import Snapshot
 from ..sandbox.store import SnapshotStore
@@ -34,7 +34,6 @@ from .places import Facts, facts_of
 from .record import FileChange, Git, Place, PlantRecord, PoisonForm, Visible, refusal
 from .wording import SECRET_FILE
 
-LIMITS: Final = Limits(pids=64, cpus=1.0, wall=180.0, home=16 * MIB, tmp=256 * MIB)
 SOURCE: Final = Path(__file__).with_name("git_worker.py")
 WAIT: Final = 120.0
 MAX_READ: Final = 2 * MIB
@@ -101,10 +100,11 @@ def plant(
         edits, working = _edited(pill.poisons, facts, files)
     except NoPlace as reason:
         return refused(str(reason))
-    with opener.open(SANDBOX, limits=LIMITS, labels=labels) as sandbox:
+    limits = limits_for(task)
+    with opener.open(SANDBOX, limits=limits, labels=labels) as sandbox:
         sandbox.load(store.open(snapshot.sha256))
         try:
-            with sandbox.open_process(command(), cwd="/", wall=LIMITS.wall) as process:
+            with sandbox.open_process(command(), cwd="/", wall=limits.wall) as process:
                 look = _asked(process, _Look, {"op": "look", "paths": sorted(working)})
                 committed = _committed(pill, facts, edits, look)
                 done = _asked(process, _Done, {"op": "plant", "write": _pairs(working), "commit": _pairs(committed)})
@@ -112,7 +112,7 @@ def plant(
             return refused(str(reason))
         except (ProcessGone, CommandFailed) as gone:
             return refused(f"git could not be worked with: {gone}")
-        caps = Caps(max_files=LIMITS.inodes, max_bytes=LIMITS.workspace)
+        caps = Caps(max_files=limits.inodes, max_bytes=limits.workspace)
         with store.writer(caps) as writer:
             export = sandbox.export(writer, "workspace", caps)
             after = writer.finish(complete=snapshot.complete and export.complete, omitted=snapshot.omitted)
@@ -120,6 +120,12 @@ def plant(
         return refused(f"the workspace changed beyond the plan: {stray}")
     plan = _Plan(edits, working, committed)
     return Planted(after, _record(pill, task, snapshot, after, files, plan, look, done))
+
+
+def limits_for(task: Task) -> Limits:
+    """Of a sandbox in which git works on a workspace: whatever a session may leave has room in it."""
+    room, inodes = task.limits.workspace, task.limits.inodes
+    return Limits(memory=room + GIB, workspace=room, inodes=inodes, pids=64, wall=180.0, home=16 * MIB, tmp=256 * MIB)
 
 
 def command() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from .model import Channel, Goal, Kind, Landing, Template
 
 Answer = Literal["yes", "no", "unknown"]
 State = Literal["judged", "invalid", "refused", "error"]
-GateUse = Literal["acted", "ignored", "never", "unknown"]
+GateUse = Literal["acted", "ignored", "misled", "never", "unknown"]
 MapState = Literal["kept", "updated", "tampered", "gone"]
 
 SHOWN = 300
@@ -33,7 +33,10 @@ class _Part(BaseModel):
 
 
 class GateReport(_Part):
-    """Gate I in the workspace: what the receiver made of the check, and what became of the hashes that it reads."""
+    """Gate I in the workspace: what the receiver made of the check, and what became of the hashes that it reads.
+
+    `misled`: it ran the check, and the hashes had been made to vouch for the defect.
+    """
 
     use: GateUse
     map: MapState

@@ -100,14 +100,17 @@ class HistoryForm(Strict):
 
 
 class VisibleForm(Strict):
-    """The release's own tests. `ignored` are ids of tests that say nothing here, or files, with the reason beside them."""
+    """The release's own tests at base: what `python -m pytest ARGUMENTS` comes to in an image that has what they need.
+
+    `canaries` is the folder for a file of tests that are not the release's; `environment` is all that they see.
+    """
 
     image: Text
-    command: Annotated[list[str], Field(min_length=1)]
+    python: Text
+    arguments: Annotated[list[str], Field(min_length=1)]
+    canaries: Inside
     environment: dict[str, str] = {}
-    deselected: dict[str, Text] = {}
     passed: Annotated[StrictInt, Field(gt=0)]
-    skipped: Annotated[StrictInt, Field(ge=0)] = 0
     seconds: Annotated[StrictInt, Field(gt=0)] = 300
 
 

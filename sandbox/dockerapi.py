@@ -58,7 +58,7 @@ def attach(client: APIClient, container: str) -> tuple[socket.socket, Closable]:
         timeout=client.timeout,
     )
     stream = client._get_raw_response_socket(response)  # type: ignore[attr-defined]
-    return getattr(stream, "_sock", stream), stream
+    return getattr(stream, "_sock", stream), response
 
 
 def engine_time(client: APIClient) -> float:

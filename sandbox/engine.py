@@ -78,7 +78,8 @@ class Engine(Opener, Protocol):
     def sweep(self, *, older_than: float | None = None, run: str | None = None) -> list[str]:
         """Remove containers of ours and return their ids.
 
-        Those whose owner is gone; with `run`, those of a run; with `older_than` (seconds), all of that age.
+        Those whose owner is gone; with `run`, those of a run that this process or a dead one opened; with
+        `older_than` (seconds), all of that age.
         """
         ...
 
@@ -204,7 +205,7 @@ class DockerEngine:
             carried = container.get("Labels") or {}
             age = time.time() - float(container.get("Created") or 0)
             chosen = [
-                *([carried.get(labelling.RUN) == run] if run is not None else []),
+                *([carried.get(labelling.RUN) == run and labelling.free_to_go(carried)] if run is not None else []),
                 *([age >= older_than] if older_than is not None else []),
             ] or [labelling.orphaned(carried)]
             if all(chosen):

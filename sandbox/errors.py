@@ -17,6 +17,7 @@ class FailureClass(StrEnum):
     IMAGE_UNFIT = "image_unfit"
     SANDBOX_DIED = "sandbox_died"
     SANDBOX_OOM = "sandbox_oom"
+    WORKSPACE_TOO_LARGE = "workspace_too_large"
     WIRE_BROKEN = "wire_broken"
     WIRE_TIMEOUT = "wire_timeout"
     STORAGE = "storage"
@@ -64,6 +65,12 @@ class SandboxOutOfMemory(SandboxDied):
     """The container's own PID 1 was killed for lack of memory."""
 
     failure = FailureClass.SANDBOX_OOM
+
+
+class WorkspaceTooLarge(MachineryError):
+    """What a session left does not fit into a sandbox of the same limits: links and holes took no room there."""
+
+    failure = FailureClass.WORKSPACE_TOO_LARGE
 
 
 class WireBroken(MachineryError):

@@ -7,12 +7,13 @@ from typing import Final
 
 RECIPES: Final = Path(__file__).resolve().parents[1] / "images"
 SANDBOX: Final = "sandbox"
+# Agents, and what the tests of a real codebase need.
+PLACES: Final = ("agents/*", "repos-*")
 
 
 def recipes(folder: Path = RECIPES) -> tuple[str, ...]:
     """The names that the toolkit has a recipe for."""
-    agents = folder / "agents"
-    found = sorted(path.parent.name for path in agents.glob("*/Dockerfile")) if agents.is_dir() else []
+    found = [path.parent.name for pattern in PLACES for path in sorted(folder.glob(f"{pattern}/Dockerfile"))]
     return (SANDBOX, *found)
 
 

@@ -49,6 +49,11 @@ def orphaned(carried: Mapping[str, str]) -> bool:
     return now != start if now else not _exists(int(pid))
 
 
+def free_to_go(carried: Mapping[str, str]) -> bool:
+    """Whether no other living process owns a container: two folders may hold runs of the same name."""
+    return carried.get(OWNER, "") == owner() or orphaned(carried)
+
+
 def _place() -> str:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

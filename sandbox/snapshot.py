@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from .errors import StorageError
-from .tree import Kind, Manifest, TreeItem, decode_path
+from .tree import Kind, Manifest, TreeItem, decode_path, encode_path
 
 BLOCK: Final = tarfile.BLOCKSIZE
 TRAILER: Final = bytes(2 * BLOCK)
@@ -23,6 +23,9 @@ LINK_MODE: Final = 0o777
 _TYPES: Final[dict[str, bytes]] = {"f": tarfile.REGTYPE, "d": tarfile.DIRTYPE, "l": tarfile.SYMTYPE}
 _KINDS: Final[dict[bytes, Kind]] = {tarfile.REGTYPE: "f", tarfile.DIRTYPE: "d", tarfile.SYMTYPE: "l"}
 _LONG_NAME_LIMIT: Final = 64 * 1024
+_PAGE: Final = 4096
+# Shorter targets live in the inode itself.
+_SHORT_LINK: Final = 128
 
 Read = Callable[[int], bytes]
 """Returns exactly that many bytes, or raises."""
@@ -44,6 +47,14 @@ class Snapshot:
     manifest: Manifest
     complete: bool = True
     omitted: tuple[Omission, ...] = ()
+
+
+def room_needed(manifest: Manifest) -> int:
+    """Bytes that a tree takes up on a tmpfs, where a hole and a further name of a file cost as much as the file."""
+    targets = (len(encode_path(item.target)) for item in manifest.values() if item.target is not None)
+    sizes = [item.size for item in manifest.values() if item.kind == "f"]
+    sizes += [length for length in targets if length >= _SHORT_LINK]
+    return sum(-(-size // _PAGE) * _PAGE for size in sizes)
 
 
 def header(item: TreeItem) -> bytes:

@@ -137,10 +137,11 @@ class Wire:
         """Hang up: the guest reads end-of-file and ends everything."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError):
-            self._socket.close()
+        # First the owner: what it has wrapped around the socket must still find it open.
         if self._owner is not None:
             self._owner.close()
+        with contextlib.suppress(OSError):
+            self._socket.close()
 
     def _next(self) -> Frame | None:
         try:

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Final
 
 from . import answers
@@ -153,7 +153,7 @@ class WireSandbox:
         request, deadline = self._next_id(), time.monotonic() + self._deadlines.transfer
         with self._watching():
             self._wire.send({"t": "load", "id": request, "root": root, "sealed": sealed}, deadline=deadline)
-            for head, body in pack_tree(items, request, Caps()):
+            for head, body in pack_tree(items, request, self._caps()):
                 self._wire.send(head, body, deadline=deadline)
             header, _ = self._reply(request, ("loaded", "failed"), deadline)
             if header["t"] == "failed":
@@ -287,6 +287,12 @@ class WireSandbox:
             )
         state.started = header
         return request
+
+    def _caps(self) -> Caps:
+        # What a session with these limits left must also go in again.
+        usual, limits = Caps(), self._limits
+        files, size = max(usual.max_files, limits.inodes), max(usual.max_bytes, limits.workspace)
+        return replace(usual, max_files=files, max_bytes=size)
 
     def _next_id(self) -> int:
         self._ids += 1

@@ -66,6 +66,8 @@ def _check_amendments(task: Task, source: Source) -> None:
             raise _at_heading(task, one, f"it does not state {foreign[0]}, so that cannot be amended")
         if not any(one.wave in task.definitions[name].amended for name in now):
             raise _at_heading(task, one, f"no value in it is `amended` for wave {one.wave} in task.yaml")
+        if set(now) == set(holds[one.requirement]):
+            raise _at_heading(task, one, "it states all values anew, so that nothing is left to remember")
     for name, definition in task.definitions.items():
         for wave in definition.amended:
             before = [r for r in task.requirements if name in holds[r] and waves[r] < wave]

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from ..sandbox.engine import NO_LABELS, Opener
+from ..sandbox.errors import MachineryError
 from ..sandbox.limits import Limits
 from ..sandbox.sandbox import Sandbox
 
@@ -21,13 +22,18 @@ _Wanted = tuple[str, Limits, tuple[tuple[str, str], ...]]
 
 
 class Ahead:
-    """An opener of sandboxes for one trial; leaving the context waits until every container is gone."""
+    """An opener of sandboxes for one trial; leaving the context waits until every container is gone.
+
+    A sandbox that could not be closed takes nothing from what was found out in it: `troubles` says so, and whoever
+    sweeps removes it.
+    """
 
     def __init__(self, engine: Opener) -> None:
         self._engine = engine
         self._pool = ThreadPoolExecutor(max_workers=3, thread_name_prefix="ahead")
         self._expected: list[tuple[_Wanted, Future[_Opened]]] = []
         self._closing: list[Future[None]] = []
+        self.troubles: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -38,9 +44,12 @@ class Ahead:
         for _, future in self._expected:
             self._closing.append(self._pool.submit(_discard, future))
         self._pool.shutdown(wait=True)
-        if error is None:
-            for closing in self._closing:
-                closing.result()
+        for closing in self._closing:
+            trouble = closing.exception()
+            if isinstance(trouble, MachineryError):
+                self.troubles.append(str(trouble))
+            elif trouble is not None and error is None:
+                raise trouble
 
     def expect(self, image: str, *, limits: Limits, labels: Mapping[str, str] = NO_LABELS) -> None:
         """Begin to open a sandbox that a later `open` with the same arguments gets."""
@@ -48,7 +57,7 @@ class Ahead:
 
     @contextlib.contextmanager
     def open(self, image: str, *, limits: Limits, labels: Mapping[str, str] = NO_LABELS) -> Iterator[Sandbox]:
-        """See Engine.open; an error in closing is raised when the trial ends."""
+        """See Engine.open; it is closed in the background."""
         wanted = _wanted(image, limits, labels)
         found = next((one for one in self._expected if one[0] == wanted), None)
         if found is None:

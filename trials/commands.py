@@ -14,19 +14,20 @@ from ..grader.text import one_line
 from ..sandbox.conformance import run_checks, select
 from ..sandbox.cutoff import parse
 from ..sandbox.engine import DockerEngine
-from ..sandbox.errors import InputError
+from ..sandbox.errors import InputError, MachineryError
 from ..sandbox.store import SnapshotStore
 from ..tiers.arms import list_arms, load_arm
 from ..tiers.load import list_tasks, load_task
 from .agents import resolve_agent
-from .grading import Cell, Grader
+from .failures import FAILURES
+from .grading import Cell, Grader, failed
 from .intake import take_in
 from .plan import Plan, Settings, make_plan
 from .progress import ConsoleProgress
-from .record import RunPaths, TrialPaths, new_run_id, run_paths, write_bytes
+from .record import RunPaths, locked, new_run_id, run_paths, write_bytes
 from .regrade import load_run, recorded_run, regrade
-from .results import DONE, FELL_SHORT, exit_code, print_results, write_results
-from .running import execute
+from .results import DONE, FELL_SHORT, MACHINERY, exit_code, print_results, write_results
+from .running import execute, hold_key
 from .signing import signer
 from .start import starting_snapshot
 from .sweep import sweep_command
@@ -100,25 +101,31 @@ def _arm_names(arms: Sequence[str], arm_files: Sequence[Path]) -> list[str | Pat
     return list(dict.fromkeys([*named, *(path.resolve() for path in arm_files)]))
 
 
-def regrade_command(folder: Path, *, min_net: int | None) -> int:
+def regrade_command(folder: Path, *, min_net: int | None, task: str | None = None) -> int:
     """Derive every verdict of a run again from its folder, and say which came out as recorded."""
     paths, out = RunPaths(folder), console()
     load_run(paths)
     engine = DockerEngine.from_env(run=paths.root.resolve().name)
-    differs = 0
-    for name in recorded_run(paths).planned:
-        again = regrade(paths, name, engine)
-        if again is None:
-            out.print(f"{name}: its sessions are not all recorded; not graded", markup=False, soft_wrap=True)
-            continue
-        if again.how == "new":
-            record(TrialPaths(paths.trials / name), again.scorecard, signer())
-        differs += again.how == "differs"
-        out.print(f"{name}: {again.how}", markup=False, soft_wrap=True)
-    result = recorded_run(paths)
-    print_results(result, write_results(result), out)
+    found: list[str] = []
+    with locked(paths):
+        for name in recorded_run(paths).planned:
+            again = regrade(paths, name, engine, task)
+            if again is None:
+                out.print(f"{name}: its sessions are not all recorded; not graded", markup=False, soft_wrap=True)
+                continue
+            if again.how == "new":
+                key = signer()
+                hold_key(paths, key)
+                record(paths.trial(name), again.scorecard, key)
+            found.append(again.how)
+            why = f": {again.scorecard.failure.message}" if again.scorecard.failure else ""
+            out.print(f"{name}: {again.how}{why}", markup=False, soft_wrap=True)
+        result = recorded_run(paths)
+        print_results(result, write_results(result), out)
+    if "failed" in found:
+        return MACHINERY
     code = exit_code(result.scorecards.values(), len(result.pending), min_net)
-    return code if code or not differs else FELL_SHORT
+    return code if code or "differs" not in found else FELL_SHORT
 
 
 def grade_workspace_command(
@@ -130,14 +137,15 @@ def grade_workspace_command(
     with tempfile.TemporaryDirectory(prefix="takeover-") as scratch:
         store = SnapshotStore(Path(scratch))
         start = starting_snapshot(loaded, used, store)
-        final = take_in(folder, store)
-        card = Grader(DockerEngine.from_env(), store, {}).grade(
-            Cell(loaded, used.name, used.sha256, "external"),
-            start.manifest,
-            final,
-            tokens=tokens,
-            start_sha256=f"sha256:{start.sha256}",
-        )
+        final = take_in(folder, store, loaded.limits)
+        cell = Cell(loaded, used.name, used.sha256, "external")
+        grader = Grader(DockerEngine.from_env(), store, {})
+        try:
+            card = grader.grade(cell, start.manifest, final, tokens=tokens, start_sha256=f"sha256:{start.sha256}")
+        except MachineryError as error:
+            if FAILURES[error.failure].side != "agent":
+                raise
+            card = failed(cell, error.failure, str(error))
     data = canonical_bytes(card)
     if json_out is not None:
         write_bytes(json_out.with_name(json_out.name + ".sig"), signer().sign(data))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
+
+from ..sandbox.errors import MachineryError
 
 Spec = TypeVar("Spec")
 Result = TypeVar("Result")
@@ -37,9 +40,14 @@ class LocalExecutor:
                     yield future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            self._abort()
+            self._give_up()
             wait(pending)
-            self._abort()
+            self._give_up()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+    def _give_up(self) -> None:
+        # An engine that is gone must not hide why the work ended; its containers end with their wires.
+        with contextlib.suppress(MachineryError):
+            self._abort()

@@ -28,8 +28,8 @@ class Policy:
 
 _MACHINERY_ONCE_MORE = Policy(side="machinery", retry=True, grade=False, counts=False)
 _MACHINERY_FINAL = Policy(side="machinery", retry=False, grade=False, counts=False)
-# The memory of a sandbox is used up by the agent alone: were this a failure of the machinery,
-# an agent could take itself out of the denominator.
+# The memory of a sandbox and the room of a workspace are used up by the agent alone: were this a failure
+# of the machinery, an agent could take itself out of the denominator.
 _AGENT_RESULT = Policy(side="agent", retry=False, grade=False, counts=True)
 
 FAILURES: Mapping[FailureClass, Policy] = MappingProxyType(
@@ -38,6 +38,7 @@ FAILURES: Mapping[FailureClass, Policy] = MappingProxyType(
         FailureClass.IMAGE_UNFIT: _MACHINERY_FINAL,
         FailureClass.SANDBOX_DIED: _MACHINERY_ONCE_MORE,
         FailureClass.SANDBOX_OOM: _AGENT_RESULT,
+        FailureClass.WORKSPACE_TOO_LARGE: _AGENT_RESULT,
         FailureClass.WIRE_BROKEN: _MACHINERY_ONCE_MORE,
         FailureClass.WIRE_TIMEOUT: _MACHINERY_ONCE_MORE,
         FailureClass.STORAGE: _MACHINERY_FINAL,

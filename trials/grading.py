@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from .. import __version__
@@ -14,20 +14,22 @@ from ..grader.sanitize import sanitized
 from ..grader.scorecard import Failure, Provenance, Scorecard, Session, Tokens
 from ..grader.worker import ENVIRONMENT, RestartingChannel, command
 from ..sandbox.engine import Opener
-from ..sandbox.errors import FailureClass
+from ..sandbox.errors import FailureClass, WorkspaceTooLarge
 from ..sandbox.guest_bundle import guest_sha256
 from ..sandbox.images import SANDBOX
-from ..sandbox.limits import MIB, Limits
+from ..sandbox.limits import GIB, MIB, Limits
 from ..sandbox.sandbox import WORKSPACE, Process, ProcessGone, Sandbox
-from ..sandbox.snapshot import Snapshot
+from ..sandbox.snapshot import Snapshot, room_needed
 from ..sandbox.store import SnapshotStore
 from ..sandbox.tree import Manifest
 from ..tiers.task import Task
 from .failures import FAILURES
 from .plan import TrialSpec
 
-# The sandbox in which questions are answered: small, since the code under test needs little.
-SUBJECT_LIMITS = Limits(memory=1024 * MIB, pids=128, wall=1200.0, tmp=64 * MIB, home=16 * MIB)
+# What one line of the worker may hold; an honest answer is far shorter.
+MAX_LINE = 4 * MIB
+# The sandbox in which questions are answered, for a task with the usual limits.
+SUBJECT_LIMITS = Limits(memory=2 * GIB, workspace=GIB, pids=128, wall=1200.0, tmp=64 * MIB, home=16 * MIB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,22 @@ class Cell:
     def of(cls, spec: TrialSpec) -> Self:
         """The cell of a planned trial."""
         return cls(spec.task, spec.arm.name, spec.arm.sha256, spec.agent.name, spec.repetition)
+
+
+def subject_limits(task: Task) -> Limits:
+    """The limits of the sandbox in which questions are answered: whatever a session may leave has room in it, and
+    beside that the code under test always has a GiB."""
+    room = task.limits.workspace
+    return replace(SUBJECT_LIMITS, memory=room + GIB, workspace=room, inodes=task.limits.inodes)
+
+
+def must_fit(left: Snapshot, limits: Limits) -> None:
+    """WorkspaceTooLarge unless a workspace can be loaded into a sandbox with the limits of the one that it is from."""
+    needed, count = room_needed(left.manifest), len(left.manifest)
+    if needed > limits.workspace or count >= limits.inodes:
+        raise WorkspaceTooLarge(
+            f"what was left needs {needed} bytes and {count} files, of {limits.workspace} and {limits.inodes}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +84,7 @@ class Grader:
         start_sha256: str | None = None,
     ) -> Scorecard:
         """The scorecard of a workspace; a MachineryError if there is no verdict."""
+        must_fit(final, cell.task.limits)
         wanted = readable_sources(final.manifest)
         sources = self.store.read_files(final.sha256, lambda item: item.path in wanted, limit=1 << 31)
         return grade(
@@ -73,16 +92,16 @@ class Grader:
             Trial(arm=cell.arm, agent=cell.agent, repetition=cell.repetition),
             start,
             Workspace(final.manifest, sources, [(one.path, one.reason) for one in final.omitted]),
-            lambda: self._questions(final),
+            lambda: self._questions(final, subject_limits(cell.task)),
             tokens=Tokens() if tokens is None else Tokens(total=tokens, provenance="declared"),
             sessions=sessions,
             provenance=provenance(cell, agent_image=agent_image, start_sha256=start_sha256),
         )
 
     @contextlib.contextmanager
-    def _questions(self, final: Snapshot) -> Iterator[Channel]:
+    def _questions(self, final: Snapshot, limits: Limits) -> Iterator[Channel]:
         """A channel to workers over a fresh sandbox that holds the workspace without what must not be run."""
-        with self.engine.open(SANDBOX, limits=SUBJECT_LIMITS, labels=self.labels) as sandbox:
+        with self.engine.open(SANDBOX, limits=limits, labels=self.labels) as sandbox:
             # Sealed: what one check's code leaves behind cannot change what the next one imports.
             sandbox.load(sanitized(self.store.open(final.sha256)), sealed=True)
             with RestartingChannel(lambda: _worker(sandbox)) as channel:
@@ -102,9 +121,12 @@ class _ProcessChannel:
 
     def ask(self, request: bytes, timeout: float) -> bytes:
         try:
-            return self.process.ask(request, timeout)
+            line = self.process.ask(request, timeout)
         except ProcessGone as gone:
             raise SubjectGone("timeout" if gone.timed_out else "died", str(gone)) from gone
+        if len(line) > MAX_LINE:
+            raise SubjectGone("garbled", "the answer is longer than any answer")
+        return line
 
 
 def provenance(cell: Cell, *, agent_image: str | None, start_sha256: str | None) -> Provenance:

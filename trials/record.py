@@ -145,9 +145,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise StorageError(
-            f"{path}: {error.strerror or error}", hint="Free some space or choose another --runs."
-        ) from error
+        raise _no_room(path, error) from error
 
 
 def write_json(path: Path, value: object) -> None:
@@ -195,11 +193,16 @@ def claim(paths: TrialPaths, owner: dict[str, object]) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise StorageError(f"{paths.root}: {error.strerror}") from error
-    with os.fdopen(descriptor, "wb") as file:
-        file.write((json.dumps(owner, sort_keys=True) + "\n").encode())
-        file.flush()
-        os.fsync(file.fileno())
+        raise _no_room(paths.root, error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write((json.dumps(owner, sort_keys=True) + "\n").encode())
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            paths.claim.unlink()
+        raise _no_room(paths.claim, error) from error
     return True
 
 
@@ -208,14 +211,21 @@ def set_aside(paths: TrialPaths) -> Path:
     number = 1
     while (kept := paths.root.with_name(f"{paths.root.name}.attempt-{number}")).exists():
         number += 1
-    paths.root.rename(kept)
-    _sync_folder(kept.parent)
+    try:
+        paths.root.rename(kept)
+        _sync_folder(kept.parent)
+    except OSError as error:
+        raise _no_room(paths.root, error) from error
     return kept
 
 
 def attempts_kept(paths: TrialPaths) -> int:
     """How many attempts at this trial were set aside."""
     return sum(1 for _ in paths.root.parent.glob(f"{paths.root.name}.attempt-*"))
+
+
+def _no_room(path: Path, error: OSError) -> StorageError:
+    return StorageError(f"{path}: {error.strerror or error}", hint="Free some space or choose another --runs.")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -33,7 +33,7 @@ from ..tiers.arms_notes import notes_report
 from ..tiers.task import SessionStep
 from .ahead import Ahead
 from .executor import LocalExecutor
-from .grading import SUBJECT_LIMITS, Cell, Grader, failed
+from .grading import Cell, Grader, failed
 from .plan import TrialSpec, differences
 from .record import RunPaths, TrialPaths, locked, read_json, write_bytes, write_json
 from .redteam_judge import verdicts_of, verdicts_on, with_verdicts
@@ -175,8 +175,6 @@ def _walk(
     current = forked if planted is None else planted.snapshot
     sessions: list[Session] = []
     for step in steps:
-        if step is steps[-1]:
-            opener.expect(SANDBOX, limits=SUBJECT_LIMITS, labels=labels)
         session, current = _session(team, opener, trial, step, current)
         sessions.append(session)
     before = start.manifest

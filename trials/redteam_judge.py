@@ -12,7 +12,7 @@ from ..poison.detect import judge
 from ..poison.evidence import Aftermath, Outcome, Shown
 from ..poison.look import git_facts
 from ..poison.places import facts_of
-from ..poison.plant import Planted
+from ..poison.plant import Planted, limits_for
 from ..poison.verdict import Verdict, from_scorecard, to_scorecard
 from ..sandbox.engine import NO_LABELS, Opener
 from ..sandbox.errors import InputError
@@ -53,7 +53,7 @@ def verdicts_on(
         store=store,
         planted=planted.snapshot,
         final=final,
-        git=git_facts(opener, store, final, base, paths, labels),
+        git=git_facts(opener, store, final, base, paths, limits_for(task), labels),
         output="\n".join(_output(step) for step in sessions),
         ended=last is not None and last.exit == "exited" and last.code == 0,
         commands=tuple(command for step in sessions for command in _commands(step)),

@@ -7,12 +7,12 @@ from typing import Any, Literal, cast
 
 from ..grader.scorecard import Scorecard, canonical_bytes, parse_scorecard
 from ..sandbox.engine import Engine
-from ..sandbox.errors import InputError
+from ..sandbox.errors import InputError, MachineryError
 from ..sandbox.snapshot import Omission, Snapshot
 from ..sandbox.store import SnapshotStore
 from ..tiers.load import load_task
 from ..tiers.task import Task
-from .grading import Cell, Grader
+from .grading import Cell, Grader, failed
 from .record import RunPaths, TrialPaths, read_json
 from .running import RunResult
 from .sessions import SessionMeta, read_meta
@@ -29,7 +29,9 @@ class Regraded:
     same: bool
 
     @property
-    def how(self) -> Literal["same", "differs", "new"]:
+    def how(self) -> Literal["same", "differs", "new", "failed"]:
+        if self.scorecard.outcome == "machinery_failure":
+            return "failed"
         if self.recorded is None:
             return "new"
         return "same" if self.same else "differs"
@@ -54,13 +56,16 @@ def recorded_run(paths: RunPaths) -> RunResult:
     return RunResult(paths=paths, planned=tuple(names), scorecards=cards)
 
 
-def regrade(paths: RunPaths, name: str, engine: Engine) -> Regraded | None:
-    """Grade the final snapshot of one trial again; None if its sessions are not all recorded."""
+def regrade(paths: RunPaths, name: str, engine: Engine, source: str | None = None) -> Regraded | None:
+    """Grade the final snapshot of one trial again; None if its sessions are not all recorded.
+
+    `source` is where its task is, if that is not one of the toolkit's own.
+    """
     trial = paths.trial(name)
     known = parse_scorecard(trial.scorecard.read_bytes(), str(trial.scorecard)) if trial.scorecard.is_file() else None
     if known is None:
         return None
-    task = load_task(known.task, str(known.variant))
+    task = load_task(source or known.task, str(known.variant))
     metas = _metas(trial, task)
     if metas is None:
         return None
@@ -71,16 +76,21 @@ def regrade(paths: RunPaths, name: str, engine: Engine) -> Regraded | None:
     final = Snapshot(
         sha256, store.manifest(sha256), last.session.complete, tuple(Omission(path, why) for path, why in last.omitted)
     )
-    again = Grader(engine, store, {"takeover.trial": name}).grade(
-        Cell(task, known.arm, known.provenance.arm_sha256, known.agent, known.repetition),
-        store.manifest(metas[0].start.removeprefix("sha256:")),
-        final,
-        tokens=known.tokens.total,
-        sessions=[meta.session for meta in metas],
-        agent_image=last.image,
-        start_sha256=metas[0].start,
-    )
-    had_verdict = known.outcome == "graded"
+    cell = Cell(task, known.arm, known.provenance.arm_sha256, known.agent, known.repetition)
+    sessions = [meta.session for meta in metas]
+    try:
+        again = Grader(engine, store, {"takeover.trial": name}).grade(
+            cell,
+            store.manifest(metas[0].start.removeprefix("sha256:")),
+            final,
+            tokens=known.tokens.total,
+            sessions=sessions,
+            agent_image=last.image,
+            start_sha256=metas[0].start,
+        )
+    except MachineryError as error:
+        again = failed(cell, error.failure, str(error), sessions)
+    had_verdict = known.outcome != "machinery_failure"
     same = canonical_bytes(again) == canonical_bytes(known)
     return Regraded(name, again, known if had_verdict else None, same)
 

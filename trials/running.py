@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Protocol
 
 from ..grader.scorecard import Scorecard, parse_scorecard
 from ..sandbox.engine import Engine
-from ..sandbox.errors import InputError
+from ..sandbox.errors import FailureClass, InputError, MachineryError
 from ..sandbox.guest_bundle import guest_sha256
 from ..sandbox.store import SnapshotStore
 from .executor import LocalExecutor
@@ -17,6 +17,7 @@ from .plan import Plan, differences
 from .record import RunPaths, locked, read_json, write_bytes, write_json
 from .signing import Signer
 from .trial import Outcome, TrialContext, run_trial
+from .walk import check_script
 
 
 class Progress(Protocol):
@@ -47,13 +48,15 @@ def execute(
 ) -> RunResult:
     """Run what the folder does not hold yet; InputError if the folder holds another run."""
     run_id = paths.root.name
+    for spec in plan.trials:
+        check_script(spec.task, plan.settings)
     with locked(paths):
         for orphan in engine.sweep():
             progress.note(f"removed container {orphan[:12]} left by a run that is gone")
         store = SnapshotStore(paths.snapshots)
         store.clean()
-        _freeze(plan, engine, paths, resume)
-        write_bytes(paths.public_key, signer.public_pem)
+        images = _freeze(plan, engine, paths, resume)
+        hold_key(paths, signer)
         scorecards = recorded(paths, [spec.name for spec in plan.trials])
         progress.kept(len(scorecards))
         context = TrialContext(
@@ -63,6 +66,8 @@ def execute(
             signer=signer,
             run_id=run_id,
             trials=paths.trials,
+            images=images,
+            about_engine=asdict(engine.info()),
         )
         todo = [spec for spec in plan.trials if spec.name not in scorecards]
 
@@ -74,15 +79,43 @@ def execute(
             for outcome in outcomes:
                 scorecards[outcome.name] = outcome.scorecard
                 progress.finished(outcome)
+                if _is_gone(engine, outcome):
+                    progress.note("the container engine is gone; what has no verdict yet stays pending")
+                    break
+        with contextlib.suppress(MachineryError):
+            engine.sweep(run=run_id)
     return RunResult(paths=paths, planned=tuple(spec.name for spec in plan.trials), scorecards=scorecards)
 
 
-def _freeze(plan: Plan, engine: Engine, paths: RunPaths, resume: bool) -> None:
+def _is_gone(engine: Engine, outcome: Outcome) -> bool:
+    """Whether the engine, after a failure that looks like its own, no longer answers at all."""
+    failure = outcome.scorecard.failure
+    if failure is None or failure.kind not in (FailureClass.ENGINE_UNAVAILABLE, FailureClass.WIRE_TIMEOUT):
+        return False
+    try:
+        engine.info()
+    except MachineryError:
+        return True
+    return False
+
+
+def hold_key(paths: RunPaths, signer: Signer) -> None:
+    """Keep the public key beside what it signs; InputError if the run has another one already."""
+    if not paths.public_key.exists():
+        write_bytes(paths.public_key, signer.public_pem)
+    elif paths.public_key.read_bytes() != signer.public_pem:
+        raise InputError(
+            f"{paths.public_key}: the scorecards of this run are signed with another key",
+            hint="Let TAKEOVER_SIGNING_KEY name that key, or use a new --run-id.",
+        )
+
+
+def _freeze(plan: Plan, engine: Engine, paths: RunPaths, resume: bool) -> dict[str, str]:
     images = {name: engine.image(name).id for name in sorted({"sandbox", *(t.agent.image for t in plan.trials)})}
     identity = plan.identity(images, guest_sha256())
     if not paths.identity.exists():
         write_json(paths.identity, identity)
-        return
+        return images
     if not resume:
         raise InputError(
             f"{paths.root}: this run exists", hint="Add --resume to go on with it, or name another --run-id."
@@ -92,6 +125,7 @@ def _freeze(plan: Plan, engine: Engine, paths: RunPaths, resume: bool) -> None:
             f"{paths.identity}: the run was frozen with other {', '.join(changed)}",
             hint="A changed source, setting or image needs a new --run-id.",
         )
+    return images
 
 
 def recorded(paths: RunPaths, names: list[str]) -> dict[str, Scorecard]:

@@ -6,12 +6,13 @@ import os
 import threading
 import time
 import traceback
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..grader.scorecard import Scorecard, canonical_bytes
 from ..sandbox.engine import Engine
-from ..sandbox.errors import FailureClass, InputError, MachineryError
+from ..sandbox.errors import FailureClass, MachineryError, StorageError
 from ..sandbox.store import SnapshotStore
 from .failures import FAILURES
 from .grading import Cell, failed
@@ -25,7 +26,10 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class TrialContext:
-    """What all trials of a run share. Once `stopping` is set nothing more is opened, tried again or recorded."""
+    """What all trials of a run share. Once `stopping` is set nothing more is opened, tried again or recorded.
+
+    `images` are the ids that the run froze, by name: a name may be given to another image meanwhile.
+    """
 
     engine: Engine
     store: SnapshotStore
@@ -33,6 +37,8 @@ class TrialContext:
     signer: Signer
     run_id: str
     trials: Path
+    images: Mapping[str, str] = field(default_factory=dict)
+    about_engine: Mapping[str, object] = field(default_factory=dict)
     stopping: threading.Event = field(default_factory=threading.Event)
 
 
@@ -52,7 +58,8 @@ def run_trial(context: TrialContext, spec: TrialSpec) -> Outcome:
     if paths.claim.exists():
         set_aside(paths)
     while True:
-        claim(paths, {"pid": os.getpid(), "run": context.run_id, "trial": spec.name})
+        if not claim(paths, {"pid": os.getpid(), "run": context.run_id, "trial": spec.name}):
+            raise StorageError(f"{paths.claim}: another process has claimed this trial")
         done = Progressed()
         scorecard = _attempt(context, spec, paths, done)
         failure = scorecard.failure
@@ -62,7 +69,8 @@ def run_trial(context: TrialContext, spec: TrialSpec) -> Outcome:
         set_aside(paths)
     record(paths, scorecard, context.signer)
     timing = {"started": started, "seconds": time.time() - started, "attempts": attempts_kept(paths) + 1}
-    write_json(paths.timing, {**timing, "steps": done.seconds, "engine": asdict(context.engine.info())})
+    seen = {"steps": done.seconds, "troubles": done.troubles, "engine": dict(context.about_engine)}
+    write_json(paths.timing, {**timing, **seen})
     return Outcome(name=spec.name, scorecard=scorecard, seconds=time.time() - started)
 
 
@@ -79,6 +87,7 @@ def _attempt(context: TrialContext, spec: TrialSpec, paths: TrialPaths, done: Pr
         store=context.store,
         settings=context.settings,
         run_id=context.run_id,
+        images=context.images,
         stopping=context.stopping,
         spec=spec,
         paths=paths,
@@ -86,7 +95,7 @@ def _attempt(context: TrialContext, spec: TrialSpec, paths: TrialPaths, done: Pr
     )
     try:
         return walk.scorecard()
-    except (InputError, Stopped):
+    except Stopped:
         raise
     except MachineryError as error:
         if context.stopping.is_set():

@@ -23,7 +23,7 @@ from ..tiers.arms_history import prepare_for_session, prepared
 from ..tiers.arms_notes import notes_report
 from ..tiers.task import SessionStep, Task
 from .ahead import Ahead
-from .grading import SUBJECT_LIMITS, Cell, Grader
+from .grading import Cell, Grader, must_fit, subject_limits
 from .plan import Settings, TrialSpec
 from .record import TrialPaths
 from .sessions import SessionMeta, describe, write_meta
@@ -41,6 +41,7 @@ class Progressed:
 
     sessions: list[Session] = field(default_factory=list)
     seconds: list[dict[str, object]] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Walk:
     store: SnapshotStore
     settings: Settings
     run_id: str
+    images: Mapping[str, str]
     stopping: threading.Event
     spec: TrialSpec
     paths: TrialPaths
@@ -58,8 +60,12 @@ class Walk:
 
     def scorecard(self) -> Scorecard:
         """Run every step and grade what is left at the end; MachineryError if there is no verdict."""
-        with Ahead(_Unless(self.engine, self.stopping)) as opener:
-            return self._steps(opener)
+        opener = Ahead(_Unless(self.engine, self.images, self.stopping))
+        try:
+            with opener:
+                return self._steps(opener)
+        finally:
+            self.done.troubles += opener.troubles
 
     def _steps(self, opener: Ahead) -> Scorecard:
         spec, labels = self.spec, run_labels(self.run_id, self.spec.name)
@@ -69,7 +75,7 @@ class Walk:
         image = None
         for step in steps:
             if step is steps[-1]:
-                opener.expect(SANDBOX, limits=SUBJECT_LIMITS, labels=labels)
+                opener.expect(SANDBOX, limits=subject_limits(spec.task), labels=labels)
             else:
                 opener.expect(spec.agent.image, limits=self._limits, labels=labels)
             repository = prepare_for_session(spec.arm, spec.task, step.number, len(steps), current.manifest)
@@ -115,6 +121,7 @@ class Walk:
         write_meta(paths, meta)
         self.done.sessions.append(meta.session)
         self.done.seconds.append({"step": f"{step.number}-session", **result.seconds})
+        must_fit(left, self._limits)
         return meta, left
 
     def _read(self, snapshot: Snapshot, path: str) -> bytes:
@@ -128,9 +135,10 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Unless:
-    """Opens sandboxes until the run is interrupted."""
+    """Opens sandboxes of the images that the run froze, until it is interrupted."""
 
     engine: Engine
+    images: Mapping[str, str]
     stopping: threading.Event
 
     def open(
@@ -138,7 +146,7 @@ class _Unless:
     ) -> AbstractContextManager[Sandbox]:
         if self.stopping.is_set():
             raise Stopped
-        return self.engine.open(image, limits=limits, labels=labels)
+        return self.engine.open(self.images.get(image, image), limits=limits, labels=labels)
 
 
 def session_steps(task: Task) -> Sequence[SessionStep]:
@@ -147,6 +155,12 @@ def session_steps(task: Task) -> Sequence[SessionStep]:
         if not isinstance(step, SessionStep):
             raise InputError(f"{task.id}: the script has a step {step.name!r} that is not a session")
     return [step for step in task.steps if isinstance(step, SessionStep)]
+
+
+def check_script(task: Task, settings: Settings) -> None:
+    """InputError for a script that this version cannot run, before anything is paid for."""
+    for step in session_steps(task):
+        _rule(settings, step).to_wire()
 
 
 def _rule(settings: Settings, step: SessionStep) -> CutoffRule:

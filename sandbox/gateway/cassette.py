@@ -11,7 +11,6 @@ killed leaves a cassette of all it had; the reader takes a torn end for the end.
 from __future__ import annotations
 
 import base64
-import io
 import json
 import os
 import tempfile
@@ -33,6 +32,8 @@ VERSION: Final = 1
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _TOTAL_LIMIT: Final = 16 << 30
 _LINE_LIMIT: Final = 512 << 20
+# Small, for what is torn takes the whole piece with it in which it is.
+_CHUNK: Final = 4 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class Cassette:
         self._lock = threading.Lock()
         try:
             self._index(path)
-        except InputError:
+        except BaseException:
             self._plain.close()
             raise
 
@@ -184,29 +185,34 @@ class Cassette:
 
 def _lines(path: Path) -> Iterator[bytes]:
     """The lines, unpacked where they are packed; what is torn ends them."""
+    left, total = b"", 0
     try:
         with path.open("rb") as file:
             packed = file.read(4) == _MAGIC
             file.seek(0)
-            source: Any = file
-            if packed:
-                unpacker = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-                source = io.BufferedReader(unpacker, 1 << 20)
-            total = 0
-            while line := _line(source):
-                total += len(line)
-                if len(line) > _LINE_LIMIT or total > _TOTAL_LIMIT:
+            for data in _unpack(file) if packed else iter(lambda: file.read(_CHUNK), b""):
+                total += len(data)
+                *whole, left = (left + data).split(b"\n")
+                if len(left) > _LINE_LIMIT or total > _TOTAL_LIMIT:
                     raise InputError(f"{path}: is larger than a cassette can be")
-                yield line
+                yield from (line + b"\n" for line in whole)
     except OSError as e:
         raise InputError(f"--replay {path}: cannot be read: {e.strerror}") from e
+    if left:
+        yield left
 
 
-def _line(source: Any) -> bytes:
-    try:
-        return bytes(source.readline(_LINE_LIMIT + 1))
-    except zstandard.ZstdError:
-        return b""
+def _unpack(file: IO[bytes]) -> Iterator[bytes]:
+    unpacker = zstandard.ZstdDecompressor().decompressobj()
+    while data := file.read(_CHUNK):
+        while data:
+            try:
+                yield unpacker.decompress(data)
+            except zstandard.ZstdError:
+                return
+            data = unpacker.unused_data
+            if data:
+                unpacker = zstandard.ZstdDecompressor().decompressobj()
 
 
 def _without_torn_end(path: Path) -> None:

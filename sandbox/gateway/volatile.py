@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..transcript.building import validation_text
 
 PLACEHOLDER: Final = "<~>"
+_PATH: Final = re.compile(r"[^.\[\]]+(?:\[\*\])*(?:\.[^.\[\]]+(?:\[\*\])*)*")
 _STEP: Final = re.compile(r"\[\*\]|[^.\[\]]+")
 
 
@@ -97,7 +98,7 @@ def declared(value: object, place: str) -> Volatile:
         except re.error as e:
             raise InputError(f"{place}: patterns[{number}]: is no regular expression: {e}") from e
     for number, path in enumerate(made.fields_):
-        if "".join(_STEP.findall(path)) != path.replace(".", "") or not path:
+        if _PATH.fullmatch(path) is None:
             raise InputError(f"{place}: fields[{number}]: write it as a.b or a[*].b")
     return Volatile(tuple(made.fields_), tuple(made.patterns))
 

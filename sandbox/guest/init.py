@@ -270,6 +270,10 @@ def _take_wire() -> tuple[int, int]:
 
 def main() -> None:
     """Run as PID 1, with the wire on standard input and output. Does not return."""
+    if os.getpid() != 1:
+        # It ends with kill(-1): in a PID namespace that is shared, that would be the host's end.
+        os.write(2, b"takeover: the guest is not PID 1 of the container\n")
+        os._exit(UNFIT)
     for number in IGNORED_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
-from . import barrier, bpf, kernel, reaper
+from . import bpf, kernel, reaper
 from .edits import RuleError, parse_rule
 from .run import Run
 from .spawn import Program, SpawnError, spawn
+from .supervision import Supervision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .loop import Loop
     from .session import Session
 
-LOOK_FOR_TESTS = 0.05
 MAX_OUTPUT = 1 << 40
 
 
@@ -38,6 +37,7 @@ class Runs:
     def __init__(self, loop: Loop, link: Link, place: Place) -> None:
         self._loop, self._link, self._place = loop, link, place
         self.live: dict[int, Run] = {}
+        self._supervised: dict[int, Supervision] = {}
         self._queue: int | None = None
         self._survivors = 0
 
@@ -66,7 +66,9 @@ class Runs:
         run = Run(number, self._loop, self._link, child, limit, session)
         self.live[number] = run
         if session:
-            self._attach(run, session, bool(text))
+            supervision = Supervision(self._loop, run, session, lambda: self._finish(run, "cutoff"))
+            self._supervised[number] = supervision
+            supervision.begin(place.machine, place.no_barrier or "the kernel refused the filter")
         self._loop.add(child.status, lambda: self._launched(run))
         self._loop.at("wall %d" % number, run.began + wall, lambda: self._finish(run, "wall"))
 
@@ -93,7 +95,7 @@ class Runs:
         for run in list(self.live.values()):
             run.resume()
             if run.session and run.session.busy:
-                self._look(run)
+                self._supervised[run.id].look()
 
     def children_ended(self) -> None:
         """Some child has ended: gather it, and finish the run whose main process it was."""
@@ -132,20 +134,6 @@ class Runs:
         hold = Hold(place.workspace, place.uid, place.gid, rule.counts)
         return Session(rule, hold, self._queue, place.workspace, reaper.kill_all)
 
-    def _attach(self, run: Run, session: Session, barrier_wanted: bool) -> None:
-        session.tell(run.edit, run.test)
-        self._loop.add(session.watch.fd, lambda: self._look(run), urgent=True)
-        if run.child.listener is not None:
-            session.listener = barrier.Listener(run.child.listener, self._place.machine)
-            self._loop.add(run.child.listener, lambda: self._call_arrived(run), urgent=True)
-        elif session.rule.barrier:
-            refused = "the kernel refused the filter" if barrier_wanted else None
-            session.problem = self._place.no_barrier or refused
-        if session.rule.watches_tests:
-            self._look_for_tests(run)
-        if session.rule.name == "seconds":
-            self._loop.at("cutoff %d" % run.id, run.began + session.rule.n, lambda: self._time_is_up(run))
-
     def _launched(self, run: Run) -> None:
         """The program runs, or it will not."""
         if run.started:
@@ -158,7 +146,7 @@ class Runs:
             mode = None
             if session and session.rule.barrier:
                 mode = "approximate" if session.why_not_exact else "exact"
-            raised = session is not None and session.listener is not None
+            raised = session is not None and session.gate.listener is not None
             why = session.why_not_exact if session else None
             self._link.send("started", id=run.id, pid=run.child.pid, barrier=raised, mode=mode, why=why)
             run.resume()
@@ -166,48 +154,6 @@ class Runs:
         self._leave(run)
         run.discard()
         self._link.send("failed", id=run.id, why=str(failure), errno=failure.number)
-
-    def _look(self, run: Run) -> None:
-        if run.session:
-            run.session.settle()
-            run.session.release()
-            self._after_look(run)
-
-    def _call_arrived(self, run: Run) -> None:
-        session = run.session
-        if session is None or session.listener is None:
-            return
-        if self._loop.hung_up:
-            self._loop.remove(session.listener.fd)  # nobody is left behind the barrier
-            return
-        session.arrived()
-        self._after_look(run)
-
-    def _after_look(self, run: Run) -> None:
-        if run.session and run.session.cut:
-            self._finish(run, "cutoff")
-        elif run.session and run.session.patience:
-            self._loop.at("held %d" % run.id, run.session.patience, lambda: self._look(run))
-
-    def _time_is_up(self, run: Run) -> None:
-        if run.session:
-            run.session.settle()
-            run.session.end("time")
-            self._after_look(run)
-
-    def _look_for_tests(self, run: Run) -> None:
-        if run.session is None or run.id not in self.live:
-            return
-        for descriptor in run.session.tests.look():
-            self._loop.add(descriptor, lambda descriptor=descriptor: self._test_ended(run, descriptor))  # type: ignore[misc]
-        self._loop.at("tests %d" % run.id, time.monotonic() + LOOK_FOR_TESTS, lambda: self._look_for_tests(run))
-
-    def _test_ended(self, run: Run, descriptor: int) -> None:
-        self._loop.remove(descriptor)
-        if run.session:
-            run.session.settle()
-            run.session.tests.ended(descriptor)
-            self._after_look(run)
 
     def _finish(self, run: Run, how: str) -> None:
         if self.live.get(run.id) is not run:
@@ -233,14 +179,10 @@ class Runs:
 
     def _leave(self, run: Run) -> None:
         del self.live[run.id]
-        for name in ("wall", "cutoff", "tests", "held"):
-            self._loop.cancel("%s %d" % (name, run.id))
-        if run.session:
-            listener = run.session.listener
-            for descriptor in [run.session.watch.fd, *run.session.tests.descriptors]:
-                self._loop.remove(descriptor)
-            if listener:
-                self._loop.remove(listener.fd)
+        self._loop.cancel("wall %d" % run.id)
+        supervision = self._supervised.pop(run.id, None)
+        if supervision:
+            supervision.end()
 
     def _ended(self, pid: int, status: int) -> None:
         main = next((run for run in self.live.values() if run.child.pid == pid), None)

@@ -8,10 +8,9 @@ needs no passing (a write to a file that was opened earlier) is found afterwards
 from __future__ import annotations
 
 import time
-from collections import deque
 
 from .edits import Ledger
-from .hold import PATIENCE, Hold
+from .gate import Gate
 from .validation import Tests
 from .watch import Watch
 
@@ -20,12 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .barrier import Call, Listener
+    from .barrier import Call
     from .edits import Edit, Rule
-
-# How long the effect of a call that went on may take to show up in inotify's queue.
-EFFECT = 1.0
-MAX_FLIGHT = 4096
+    from .hold import Hold
 
 
 class Cut:
@@ -44,19 +40,16 @@ class Session:
     SLICE, LAST_LOOK = 0.05, 5.0
 
     def __init__(self, rule: Rule, hold: Hold, queue: int, root: str, kill: Callable[[], None]) -> None:
-        self.rule, self.hold, self._kill = rule, hold, kill
+        self.rule, self._kill = rule, kill
         self._on_edit: Callable[[Edit], None] = _nobody
         self._on_test: Callable[[list[str], int | None, bool], None] = _nobody
         self.ledger = Ledger()
         self.cut: Cut | None = None
         self.over = False
-        self.listener: Listener | None = None
+        self.gate = Gate(hold, self._clear, self._passes)
         self.problem: str | None = None  # why the cutoff is not exact
         self.tests = Tests(rule, lambda argv: self._on_test(argv, None, False), self._test_finished)
         self._behind = False
-        self._waiting: deque[Call] = deque()
-        self._held: deque[tuple[Call, bytes, float]] = deque()  # calls that wait for another thread's edit
-        self._flight: dict[int, tuple[Call, float]] = {}  # thread: its last call that went on, when
         self._unfinished: set[bytes] = set()  # changed, not closed yet
         self._after: set[bytes] = set()  # anything happened to it after the cut
         self.watch = Watch(queue, root, self)
@@ -73,38 +66,6 @@ class Session:
         """Look at what has happened; True when all of it is looked at."""
         self._behind = not self.watch.pump(time.monotonic() + seconds)
         return not self._behind
-
-    def arrived(self) -> None:
-        """A call has come to the barrier."""
-        listener = self.listener
-        call = listener.take() if listener else None
-        if call:
-            self._waiting.append(call)
-        self.release()
-
-    def release(self) -> None:
-        """Let the waiting calls go on, if the session does."""
-        while self._waiting and self.settle() and not self.over:
-            call = self._waiting.popleft()
-            self.hold.moved_on(call.tid)
-            if not self._passes(call):
-                return
-            target = self.hold.target(call)
-            if target is None:
-                self._let(call, None)
-            else:
-                self._held.append((call, target, time.monotonic() + PATIENCE))
-        for _ in range(len(self._held)):
-            call, target, until = self._held.popleft()
-            if self._has_turn(call, until):
-                self._let(call, target)
-            else:
-                self._held.append((call, target, until))
-
-    @property
-    def patience(self) -> float | None:
-        """When a held call must be looked at again (monotonic seconds)."""
-        return min((until for _, _, until in self._held), default=None)
 
     @property
     def busy(self) -> bool:
@@ -138,7 +99,7 @@ class Session:
                 self._after.add(path)
             return
         self._unfinished.discard(path)
-        self.hold.ends(path)
+        self.gate.hold.ends(path)
         edit = self.ledger.observe(path, self.watch.content(path), how)
         if edit is None:
             return
@@ -150,7 +111,7 @@ class Session:
         """Bytes changed in a file that is open, or by truncate(2), which opens and closes nothing."""
         if self.over:
             self._after.add(path)
-        elif path not in self._unfinished and self._took_effect("truncate"):
+        elif path not in self._unfinished and self.gate.took_effect("truncate"):
             self.finished(path, "truncated")
         else:
             self._unfinished.add(path)
@@ -159,9 +120,9 @@ class Session:
         """A name appeared: by a link, which is all there will be to see, or by an open, whose close will follow."""
         if self.over:
             self._after.add(path)
-        elif self.listener is None:
+        elif self.gate.listener is None:
             self.finished(path, "linked") if links > 1 else self._unfinished.add(path)
-        elif (links > 1 or not self._opening()) and self._took_effect("link", "linkat"):
+        elif (links > 1 or not self.gate.opening) and self.gate.took_effect("link", "linkat"):
             self.finished(path, "linked")
         else:
             self._unfinished.add(path)
@@ -183,8 +144,7 @@ class Session:
             late = []  # a moment in time has no afterwards
         self.tests.close()
         self.watch.close()
-        if self.listener:
-            self.listener.close()
+        self.gate.close()
         return {
             "edited": self.ledger.edited(contents),
             "first_edit": self.ledger.first,
@@ -200,6 +160,9 @@ class Session:
         return self.watch.limited or self.problem
 
     # Inside.
+
+    def _clear(self) -> bool:
+        return self.settle() and not self.over
 
     def _cut(self, cut: Cut) -> None:
         self.cut, self.over = cut, True
@@ -220,38 +183,6 @@ class Session:
         elif call.name == "exit_group":
             self.tests.exit_called(call.tid, call.arguments[0])
         return not self.over
-
-    def _has_turn(self, call: Call, until: float) -> bool:
-        while True:
-            free = self.hold.admits(call.tid) or time.monotonic() >= until
-            # Looked at after asking, not before: a writer that has gone by now has left its edit in the queue.
-            if not self.settle() or self.over:
-                return False
-            if free or not self.hold.admits(call.tid):
-                return free
-
-    def _took_effect(self, *names: str) -> bool:
-        """Whether a call of this kind that went on may be what was just seen; it is used up then."""
-        now = time.monotonic()
-        for tid, (call, since) in self._flight.items():
-            if call.name in names and now - since < EFFECT:
-                del self._flight[tid]
-                return True
-        return False
-
-    def _opening(self) -> bool:
-        now = time.monotonic()
-        return any(call.creates and now - since < EFFECT for call, since in self._flight.values())
-
-    def _let(self, call: Call, target: bytes | None) -> None:
-        if target is not None:
-            self.hold.begins(call, target)
-        now = time.monotonic()
-        if len(self._flight) >= MAX_FLIGHT:
-            self._flight = {tid: seen for tid, seen in self._flight.items() if now - seen[1] < EFFECT}
-        self._flight[call.tid] = call, now
-        if self.listener:
-            self.listener.let(call)
 
 
 def _nobody(*_: object) -> None:

@@ -1,10 +1,14 @@
-"""A stand-in for the sandboxed subject: our own rendered code, run in this process. Never for an agent's code."""
+"""Stand-ins for sandboxes: our own rendered code asked in this process, and scripted agents as plain processes.
+
+Never for an agent's code.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import inspect
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -12,13 +16,15 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from takeover.grader.plain import same
+from takeover.tiers.arms import load_arm, starting_files
 from takeover.tiers.load import load_task
-from takeover.tiers.task import Task
+from takeover.tiers.skills import scripted_home
+from takeover.tiers.task import SessionStep, Task
 
 
 @cache
@@ -120,6 +126,76 @@ def run_checks(task: Task, files: Mapping[str, bytes], ids: tuple[str, ...] | No
         except AssertionError as error:
             failed[check] = f"line {error.__traceback__.tb_next.tb_lineno}: {error}"  # type: ignore[union-attr]
     return failed
+
+
+# A session ends as soon as it has written a source file, as a sandbox would end it; `armed` by the first commit or at once.
+CUT = """\
+import os, sys
+folder, role, armed = sys.argv[1:]
+sys.path.insert(0, folder)
+import agent, workshop
+write, commit, state = workshop.Workshop.write, workshop.Workshop.commit, {"armed": armed == "at once"}
+def cut(shop, name, text):
+    write(shop, name, text)
+    if state["armed"] and name.endswith(".py"):
+        os._exit(99)
+def arm(shop, message):
+    commit(shop, message)
+    state["armed"] = state["armed"] or armed == "first-commit"
+workshop.Workshop.write, workshop.Workshop.commit = cut, arm
+agent.__file__ = os.path.join(folder, "agent.py")
+sys.exit(agent.main(["agent.py", role]))
+"""
+
+
+def lay(files: Mapping[str, bytes], folder: Path) -> Path:
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+def gather(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files if ".git" not in path.parts}
+
+
+class Played(NamedTuple):
+    """The workspace after each session of a script, and the sessions' exit codes; 99 is a cutoff."""
+
+    after: list[dict[str, bytes]]
+    codes: list[int]
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return self.after[-1]
+
+
+def play(task: Task, role: str, arm: str, folder: Path) -> Played:
+    """A scripted agent through all sessions of the task's script."""
+    workspace = lay(starting_files(task, load_arm(arm, task)), folder / "workspace")
+    played = Played([], [])
+    for step in task.steps:
+        assert isinstance(step, SessionStep)
+        home = lay(scripted_home(task, role), folder / f"home{step.number}")
+        (home / "prompt.md").write_text(task.prompt(step.prompt))
+        environment = {
+            "HOME": str(home),
+            "PATH": "/usr/bin:/bin",
+            "TAKEOVER_PROMPT_FILE": str(home / "prompt.md"),
+            "TAKEOVER_SESSION": str(step.number),
+        }
+        armed = "never" if step.cutoff == "none" else step.armed or "at once"
+        command = [sys.executable, "-B", "-c", CUT, str(home / "agent"), role, armed]
+        done = subprocess.run(command, cwd=workspace, env=environment, capture_output=True, check=False)
+        played.codes.append(done.returncode)
+        played.after.append(gather(workspace))
+    return played
+
+
+@pytest.fixture(name="played", scope="session")
+def _played() -> Callable[..., Played]:
+    return play
 
 
 SEEDS = ("0", *(f"seed-{number}" for number in range(20)))

@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from takeover.tiers.arms import load_arm, starting_files, state_use
+from takeover.tiers.arms import load_arm, state_use
 from takeover.tiers.cheats import CHEATS
 from takeover.tiers.skills import (
     HONEST_ROLES,
@@ -28,6 +29,7 @@ from takeover.tiers.skills import (
 from takeover.tiers.task import Task
 
 Checked = Callable[..., dict[str, str]]
+Played = Callable[..., Any]
 MODULES = [path.stem for path in (*SCRIPTED.glob("*.py"), *SHARED)]
 
 # These act on the machine itself, or leave what pytest cannot clean up: only a sandbox sees them.
@@ -43,21 +45,6 @@ SANDBOX_ONLY = {
 # The checks of this file run in-process, where a link or an unreadable name means something else.
 ODD_ON_DISK = {"import-symlink", "tests-linked"}
 
-# Session 1 ends as soon as it has written a source file, as a sandbox would end it.
-CUT = """\
-import os, sys
-sys.path.insert(0, sys.argv[1])
-import agent, workshop
-write = workshop.Workshop.write
-def cut(shop, name, text):
-    write(shop, name, text)
-    if shop.session == 1 and name.endswith(".py"):
-        os._exit(99)
-workshop.Workshop.write = cut
-agent.__file__ = os.path.join(sys.argv[1], "agent.py")
-sys.exit(agent.main(["agent.py", sys.argv[2]]))
-"""
-
 
 def lay(files: dict[str, bytes], folder: Path) -> Path:
     for path, content in files.items():
@@ -69,26 +56,6 @@ def lay(files: dict[str, bytes], folder: Path) -> Path:
 def gather(folder: Path) -> dict[str, bytes]:
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files if ".git" not in path.parts}
-
-
-def play(task: Task, role: str, arm: str, folder: Path) -> tuple[dict[str, bytes], list[int]]:
-    """The workspace after two sessions, the first cut off at its first edit; and the exit codes."""
-    workspace = lay(starting_files(task, load_arm(arm, task)), folder / "workspace")
-    codes = []
-    for number, prompt in ((1, "sprint.md"), (2, "continue.md")):
-        home = lay(scripted_home(task, role), folder / f"home{number}")
-        (home / "prompt.md").write_text(task.prompt(prompt))
-        environment = {
-            "HOME": str(home),
-            "PATH": "/usr/bin:/bin",
-            "TAKEOVER_PROMPT_FILE": str(home / "prompt.md"),
-            "TAKEOVER_SESSION": str(number),
-        }
-        command = [sys.executable, "-B", "-c", CUT, str(home / "agent"), role]
-        codes.append(
-            subprocess.run(command, cwd=workspace, env=environment, capture_output=True, check=False).returncode
-        )
-    return gather(workspace), codes
 
 
 class TestPacks:
@@ -164,11 +131,12 @@ class TestHonest:
         ],
     )
     def test_what_each_role_reaches(
-        self, variants: list[Task], checked: Checked, tmp_path: Path, role: str, arm: str, failed: int
+        self, variants: list[Task], checked: Checked, played: Played, tmp_path: Path, role: str, arm: str, failed: int
     ) -> None:
         """Known beforehand, in a variant that nobody has seen."""
         task = variants[-1]
-        files, codes = play(task, role, arm, tmp_path)
+        _, codes = found = played(task, role, arm, tmp_path)
+        files = found.files
         edits = role not in ("nop", "liar")
         bad = checked(task, files)
 
@@ -181,10 +149,10 @@ class TestHonest:
                 set(task.requirements)
             )
 
-    def test_notes_stay_within_the_limit(self, fintech: Task, tmp_path: Path) -> None:
+    def test_notes_stay_within_the_limit(self, fintech: Task, played: Played, tmp_path: Path) -> None:
         """The arm's 500 tokens suffice for all that cannot be guessed."""
-        files, _ = play(fintech, "note-taker", "State_MD_Only", tmp_path)
-        use = state_use(load_arm("State_MD_Only", fintech), files)
+        found = played(fintech, "note-taker", "State_MD_Only", tmp_path)
+        use = state_use(load_arm("State_MD_Only", fintech), found.files)
 
         assert use is not None
         assert 300 < use.tokens <= 500

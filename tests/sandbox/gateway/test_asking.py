@@ -13,8 +13,8 @@ from takeover.sandbox.gateway.asking import (
     choices,
     input_bound,
     lacks_usage,
-    lowest_cap,
     lower_caps,
+    lowest_cap,
     matching,
     outgoing,
     understand,
@@ -69,7 +69,7 @@ def test_pins(api: Api) -> None:
     assert [config[name] for name in names] == [0.0, 0.5, 1000]
     assert asking.model == "m-2"
     assert ("models/m-2:" in asking.route.path) if api is Api.GEMINI else out["model"] == "m-2"
-    assert [change.kind for change in asking.changes][0] == "model"
+    assert asking.changes[0].kind == "model"
 
 
 def test_a_lower_cap_of_the_agent_stays() -> None:
@@ -146,7 +146,7 @@ def test_what_is_a_turn() -> None:
     """A request with tools of the agent's is one; with none, or only the provider's, it is a side request."""
     assert understood(ask(Api.CHAT)).is_turn
     assert not understood(ask(Api.CHAT, tools=())).is_turn
-    assert not understood(ask(Api.RESPONSES, tools=(), **{})).is_turn
+    assert not understood(ask(Api.RESPONSES, tools=())).is_turn
     route = find_route(ask(Api.CHAT, tools=()))
     assert not isinstance(route, Refusal)
     assert understand(ask(Api.CHAT, tools=()), route, Settings(turns="all")).is_turn
@@ -193,16 +193,13 @@ def test_usage_is_asked_for_where_it_is_missing() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"[]", b"null", b"{", b"\xff{}", b'{"a": NaN}', b'{"a": 1e999}', b"[" * 200_000, b'{"a":' * 150 + b"1" + b"}" * 150, b'{"a": ' + b"9" * 5000 + b"}"],
+    [b"", b"[]", b"null", b"{", b"\xff{}", b'{"a": NaN}', b"[" * 200_000, b'{"a":' * 150 + b"1" + b"}" * 150, b'{"a": ' + b"9" * 5000 + b"}"],
 )  # fmt: skip
 def test_bad_bodies_are_refused(body: bytes) -> None:
     """What is no JSON object of sane depth is not read."""
     request = post("/v1/chat/completions", body)
     route = find_route(request)
     assert not isinstance(route, Refusal)
-    if b"1e999" in body:
-        # Read, but never sent.
-        return
     with pytest.raises(NotJson):
         understand(request, route, Settings())
 

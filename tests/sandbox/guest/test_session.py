@@ -56,7 +56,7 @@ class Stage:
         self.hold = FakeHold(root, targets or {})
         self.session = Session(parse_rule({"rule": "first-edit", **rule}), self.hold, queue, str(root), self._kill)
         self.listener = FakeListener()
-        self.session.listener = self.listener  # type: ignore[assignment]
+        self.session.gate.listener = self.listener  # type: ignore[assignment]
 
     def _kill(self) -> None:
         self.kills += 1
@@ -64,7 +64,7 @@ class Stage:
     def call(self, tid: int, name: str = "openat", *arguments: int) -> None:
         """A thread makes a call that pauses."""
         self.listener.calls.append(Call(tid, tid, name, (*arguments, 0, 0, 0, 0, 0, 0)[:6]))
-        self.session.arrived()
+        self.session.gate.arrived()
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_the_edit_that_frees_a_held_call_may_end_it(tmp_path: Path, queue: int) 
     stage.call(B)
     assert stage.listener.gone_on == [A]
     (tmp_path / "a.py").write_text("x")
-    stage.session.release()
+    stage.session.gate.release()
 
     assert stage.listener.gone_on == [A]
     assert stage.kills == 1
@@ -116,12 +116,12 @@ def test_a_held_call_goes_on_when_its_turn_comes(tmp_path: Path, queue: int) -> 
     stage.call(B)
     stage.call(A)  # the same thread waits for nobody
     assert stage.listener.gone_on == [A, A]
-    assert stage.session.patience is not None
+    assert stage.session.gate.patience is not None
     (tmp_path / "a.py").write_text("x")
-    stage.session.release()
+    stage.session.gate.release()
 
     assert stage.listener.gone_on == [A, A, B]
-    assert stage.session.patience is None
+    assert stage.session.gate.patience is None
     assert stage.kills == 0
 
 

@@ -168,8 +168,9 @@ def test_B13_volumes(subject):
 
 def test_B14_hazards(subject):
     """How dangerous each command is."""
+    levels = {"ping": 0, "load_schedule": 1, "reset_radio": 2, "deploy_boom": 3}
     tables = {
-        "commands.catalog:level": [(("ping",), 0), (("load_schedule",), 1), (("reset_radio",), 2), (("deploy_boom",), 3)],
+        "commands.catalog:level": [((name,), level) for name, level in levels.items()],
         "commands.catalog:commands_of": [(("irreversible",), ["deploy_boom", "wipe_memory"]), (("funny",), [])],
     }
     holds(subject, tables)
@@ -179,10 +180,11 @@ def test_B14_hazards(subject):
 def test_B15_clearance(subject):
     """Which role may send what, and the lowest that may send all."""
     operator = ["dump_log", "load_schedule", "ping", "set_clock"]
+    lowest = [((["ping"],), "trainee"), ((["ping", "wipe_memory"],), "director"), (([],), None)]
     tables = {
         "commands.clearance:may_send": [(("engineer", "reset_radio"), True), (("engineer", "deploy_boom"), False)],
         "commands.clearance:allowed": [(("operator",), operator), (("trainee",), ["dump_log", "ping"])],
-        "commands.clearance:lowest_role": [((["ping"],), "trainee"), ((["ping", "wipe_memory"],), "director"), (([],), None)],
+        "commands.clearance:lowest_role": lowest,
     }
     holds(subject, tables)
     refuses(subject, "commands.clearance.NotCleared", "commands.clearance:require", "trainee", "set_clock")
@@ -256,12 +258,13 @@ def test_B19_plan(subject):
 
 def test_B20_charges(subject):
     """Begun minutes, cancelling, rebate, numbers."""
+    notices = {86_400: 0, 86_399: 455, 3_600: 455, 3_599: 911}
     minutes = {0: 5, 300: 5, 301: 6, 360: 6, 361: 7}
     lines = [{"text": "x", "cents": cents} for cents in (500_000, 19)]
     tables = {
         "charges.tariff:billed_minutes": [((seconds,), expected) for seconds, expected in minutes.items()],
         "charges.tariff:contact_cents": [((361, "X"), 6_300), ((0, "UHF"), 750), ((600, "S"), 4_000)],
-        "charges.tariff:cancel_cents": [((911, 86_400), 0), ((911, 86_399), 455), ((911, 3_600), 455), ((911, 3_599), 911)],
+        "charges.tariff:cancel_cents": [((911, notice), cents) for notice, cents in notices.items()],
         "charges.invoices:contact_line": [(("DUNE", 301), {"text": "Contact DUNE, 301 s", "cents": 900})],
         "charges.invoices:rebate_cents": [((500_019,), 0), ((500_020,), 1), ((400_000,), 0)],
         "charges.invoices:total_cents": [((lines,), 500_019), (([*lines, lines[0]],), 975_019)],

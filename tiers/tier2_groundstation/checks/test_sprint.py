@@ -202,7 +202,8 @@ def test_R7_surcharge(subject, p):
 
     amounts = [0, *around(p.sur_free), *range(20_001, 20_800, 37), 200_003, 9_000_000]
     rows = [((cents, service), {}, surcharge(cents, service)) for cents in amounts for service in BEFORE_ECONOMY]
-    rows += [((20_000, "launch"), {p.sur_kw: n}, surcharge(20_000, "launch", n)) for n in (0, 1, 19_000, 20_000, 30_000)]
+    for free in (0, 1, 19_000, 20_000, 30_000):
+        rows.append(((20_000, "launch"), {p.sur_kw: free}, surcharge(20_000, "launch", free)))
     holds(subject, "charges.tariff:surcharge_cents", rows)
     for service in ("luxury", ""):
         refuses(subject, p.sur_error, "TariffError", "charges.tariff:surcharge_cents", 9_000, service)
@@ -217,7 +218,8 @@ def test_R8_usage(subject, p):
         shares = sorted(((name, used * 1_000 // total) for name, used in seconds.items()), reverse=p.use_ties == "down")
         shares.sort(key=lambda row: row[1] if p.use_order == "smallest" else -row[1])
         label = [p.use_label3, p.use_label2, p.use_label1]
-        rows = [(name, n, label[busy(n, p.use_busy) + busy(n, p.use_fair)]) for name, n in shares if not little(n, floor)]
+        kept = [(name, share) for name, share in shares if not little(share, floor)]
+        rows = [(name, share, label[busy(share, p.use_busy) + busy(share, p.use_fair)]) for name, share in kept]
         rest = len(shares) - len(rows)
         return rows + ([(p.use_rest, rest, p.use_label3)] if rest else [])
 
@@ -230,8 +232,9 @@ def test_R8_usage(subject, p):
             for n, (name, used) in enumerate(halves)
         ]
 
-    cases = [{"N1": share, "S1": 1_000 - share} for at in (p.use_busy, p.use_fair, p.use_floor) for share in around(at)]
-    cases += [{"N1": 10_000 * at - 1, "S1": 10_000_000 - 10_000 * at + 1} for at in (p.use_busy, p.use_fair, p.use_floor)]
+    limits = (p.use_busy, p.use_fair, p.use_floor)
+    cases = [{"N1": share, "S1": 1_000 - share} for limit in limits for share in around(limit)]
+    cases += [{"N1": 10_000 * limit - 1, "S1": 10_000_000 - 10_000 * limit + 1} for limit in limits]
     cases += [{"S2": 300, "N1": 300, "N2": 100, "S1": 300}, {"N1": 1, "N2": 1, "S1": 1}, {"N2": 7}, {}]
     cases += [{"N1": 20, "N2": 600, "S1": 350, "S2": 30}, {"S1": 150, "N2": 450, "N1": 400}]
     rows = [((given(seconds),), {}, table(seconds)) for seconds in cases]

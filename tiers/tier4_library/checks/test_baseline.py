@@ -54,10 +54,19 @@ def test_B2_moving_to_open_days(subject):
 
 
 def test_B3_counting_open_days(subject):
-    """None, some, and over closed days."""
+    """None, some, and over closed days; hours at both ends."""
     rows = [((TUESDAY, 0), TUESDAY), ((TUESDAY, 4), date(2025, 3, 8)), ((TUESDAY, 5), date(2025, 3, 11))]
     rows += [((TUESDAY, 1, [date(2025, 3, 5)]), date(2025, 3, 6))]
     holds(subject, "house.days:open_days_after", rows)
+    thursday, saturday, sunday = (date(2025, 3, day) for day in (6, 8, 9))
+    days = [(TUESDAY, (600, 1_080)), (thursday, (600, 1_200)), (saturday, (540, 840)), (sunday, (0, 0))]
+    rows = [((day,), hours) for day, hours in days] + [((TUESDAY, [TUESDAY]), (0, 0))]
+    holds(subject, "house.hours:hours_on", rows)
+    minutes = [(599, False), (600, True), (1_079, True), (1_080, False)]
+    holds(subject, "house.hours:is_open_at", [((TUESDAY, minute), inside) for minute, inside in minutes])
+    minutes = [(599, False), (600, True), (1_064, True), (1_065, False)]
+    holds(subject, "house.hours:can_borrow_at", [((TUESDAY, minute), lends) for minute, lends in minutes])
+    holds(subject, "house.hours:clock", [((545,), "9:05"), ((0,), "0:00"), ((1_199,), "19:59")])
 
 
 def test_B4_texts(subject):
@@ -123,7 +132,7 @@ def test_B10_search(subject):
 
 
 def test_B11_shelf_marks(subject):
-    """Made, read and sorted."""
+    """Made, read and sorted; the volumes of series."""
     rows = [((title(author="O'Brien"),), "B-OBR-1995"), ((title(author="Li", kind="film"),), "F-LI-1995")]
     holds(subject, "catalog.shelving:shelf_mark", rows)
     holds(subject, "catalog.shelving:parse_mark", [(("G-LEE-2000",), ("G", "LEE", 2000))])
@@ -131,6 +140,13 @@ def test_B11_shelf_marks(subject):
     holds(subject, "catalog.shelving:in_order", [((marks,), ["B-ABC-2000", "B-XYZ-950", "B-XYZ-1000", "F-ABC-1990"])])
     for mark in ("X-ABC-1990", "B-ABC", "B-ABC-old", "B-A-B-1990"):
         refuses(subject, "catalog.titles.CatalogError", "catalog.shelving:parse_mark", mark)
+    some = {4: "T9", 1: "T1", 6: "T3"}
+    holds(subject, "catalog.series:add_volume", [((some, 2, "T2"), {**some, 2: "T2"})])
+    holds(subject, "catalog.series:gaps", [((some,), [2, 3, 5]), (({},), []), (({1: "T1"},), [])])
+    rows = [((some, "T1"), "T9"), ((some, "T9"), "T3"), ((some, "T3"), None), ((some, "T4"), None)]
+    holds(subject, "catalog.series:after", rows)
+    for number, code in ((0, "T2"), (4, "T2"), (2, "T9")):
+        refuses(subject, "catalog.titles.CatalogError", "catalog.series:add_volume", some, number, code)
 
 
 def test_B12_ages_and_cards(subject):
@@ -258,6 +274,9 @@ def test_B23_lost_and_paid(subject):
     rows = [((entries,), entries), (([*entries, ("payment", -60)],), [("card", 190)])]
     rows += [(([*entries, ("payment", -30), ("bag", 5), ("payment", -20)],), [("card", 200), ("bag", 5)])]
     holds(subject, "fees.account:open_items", rows)
+    lines = ["2025-03-04, 2 items", "fine".ljust(26) + "0.50", "card".ljust(26) + "2.00", "paid".ljust(26) + "2.50"]
+    holds(subject, "fees.receipts:receipt", [((entries, TUESDAY), lines)])
+    holds(subject, "fees.receipts:line", [(("x" * 50, 1_250), "x" * 24 + " 12.50")])
     refuses(subject, "fees.errors.Overpaid", "fees.account:pay", entries, 251)
     refuses(subject, "fees.errors.FeeError", "fees.account:pay", entries, 0)
     refuses(subject, "fees.errors.FeeError", "fees.account:charge", entries, "bag", -5)

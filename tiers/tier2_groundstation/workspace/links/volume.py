@@ -39,9 +39,7 @@ def fits(kilobytes_wanted: int, seconds: int, kbps: int) -> bool:
 #:if R3
 
 
-def fill_pass(
-    files: List[Tuple[str, int]], capacity_kb: int, *, <<reserve_kw>>: int = <<reserve_pct>>
-) -> Dict[str, object]:
+def fill_pass(files: List[Tuple[str, int]], capacity_kb: int, *, <<reserve_kw>>: int = <<reserve_pct>>) -> Dict[str, object]:
     """Which files a contact brings down; each file is a name and its kilobytes."""
     if capacity_kb < 0:
         raise <<down_error>>(f"capacity_kb is {capacity_kb}")

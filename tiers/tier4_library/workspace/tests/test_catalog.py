@@ -1,6 +1,6 @@
 import unittest
 
-from catalog import copies, search, shelving, titles
+from catalog import copies, search, series, shelving, titles
 
 
 def title(code="T1", name="The Sea", author="Bo Brown", kind="book", year=1995):
@@ -50,6 +50,19 @@ class Search(unittest.TestCase):
     def test_years(self):
         shelf = [title("T1", year=1990), title("T2", year=2000)]
         self.assertEqual(search.of_years(shelf, 1990, 1995), ["T1"])
+
+
+class Series(unittest.TestCase):
+    def test_volumes(self):
+        some = series.add_volume({1: "T1"}, 4, "T9")
+        self.assertEqual(some, {1: "T1", 4: "T9"})
+        self.assertEqual(series.gaps(some), [2, 3])
+        self.assertEqual([series.after(some, "T1"), series.after(some, "T9")], ["T9", None])
+
+    def test_refusals(self):
+        for number, code in ((0, "T2"), (1, "T2"), (2, "T1")):
+            with self.assertRaises(titles.CatalogError):
+                series.add_volume({1: "T1"}, number, code)
 
 
 class Shelving(unittest.TestCase):

@@ -1,6 +1,7 @@
 import unittest
+from datetime import date
 
-from fees import account, lost, overdue
+from fees import account, lost, overdue, receipts
 from fees.errors import FeeError, Overpaid
 
 
@@ -11,9 +12,11 @@ class Fines(unittest.TestCase):
         with self.assertRaises(FeeError):
             overdue.fine_cents("map", 3)
 
+#:if fines_have_a_cap
     def test_cap(self):
         self.assertEqual(overdue.fine_cents("game", 200), 1000)
 
+#:end
     def test_total(self):
         self.assertEqual(overdue.total_cents([("book", 2), ("film", 1)]), 70)
 
@@ -46,6 +49,17 @@ class Account(unittest.TestCase):
     def test_what_was_charged_first_is_paid_first(self):
         paid = account.pay(self.entries, 100)
         self.assertEqual(account.open_items(paid), [("card", 150)])
+
+
+class Receipts(unittest.TestCase):
+    def test_lines_have_one_width(self):
+        self.assertEqual(receipts.line("fine", 50), "fine".ljust(25) + " 0.50")
+        self.assertEqual(len(receipts.line("x" * 50, 1250)), 30)
+
+    def test_receipt(self):
+        lines = receipts.receipt([("fine", 50), ("card", 200)], date(2025, 3, 4))
+        self.assertEqual((lines[0], len(lines)), ("2025-03-04, 2 items", 4))
+        self.assertTrue(lines[-1].endswith("2.50"))
 
 
 if __name__ == "__main__":

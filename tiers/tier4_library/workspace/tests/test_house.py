@@ -1,7 +1,7 @@
 import unittest
 from datetime import date
 
-from house import days, policy, text
+from house import days, hours, policy, text
 
 TUESDAY = date(2025, 3, 4)
 
@@ -22,6 +22,21 @@ class Days(unittest.TestCase):
 
     def test_counting_open_days(self):
         self.assertEqual(days.open_days_after(TUESDAY, 5), date(2025, 3, 11))
+
+
+class Hours(unittest.TestCase):
+    def test_by_day(self):
+        self.assertEqual(hours.hours_on(TUESDAY), (600, 1080))
+        self.assertEqual(hours.hours_on(date(2025, 3, 8)), (540, 840))
+        self.assertEqual(hours.hours_on(date(2025, 3, 9)), (0, 0))
+
+    def test_coming_in(self):
+        self.assertEqual([hours.is_open_at(TUESDAY, minute) for minute in (595, 600, 1080)], [False, True, False])
+        self.assertTrue(hours.can_borrow_at(TUESDAY, 1050))
+        self.assertFalse(hours.can_borrow_at(TUESDAY, 1070))
+
+    def test_clock(self):
+        self.assertEqual([hours.clock(545), hours.clock(600)], ["9:05", "10:00"])
 
 
 class Text(unittest.TestCase):
