@@ -14,6 +14,7 @@ import click
 from . import __version__
 from .sandbox.errors import InputError, MachineryError, TakeoverError
 from .trials.cli_gate import app_map, gate
+from .trials.cli_poison import inject_poison_pill, redteam
 from .trials.cli_transcripts import import_transcripts, transcript
 
 DONE, FELL_SHORT, USAGE, MACHINERY = 0, 1, 2, 3
@@ -47,7 +48,7 @@ class Main(click.Group):
             code = MACHINERY
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = DONE
+            code = 128 + signal.SIGPIPE
         sys.exit(code)
 
 
@@ -194,7 +195,7 @@ def leaderboard(form: str, runs: Path, out: Path | None) -> None:
 
 @main.command()
 @click.argument("target", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--task", default=None, help="The task, where TARGET is a workspace and not a run.")
+@click.option("--task", default=None, help="TARGET is a workspace of this task, not a run.")
 @click.option("--arm", default="Vanilla", show_default=True, help="The arm that the workspace began with.")
 @click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens the work took, as you declare them.")
 @click.option(
@@ -206,13 +207,12 @@ def grade(target: Path, task: str | None, **options: Any) -> None:
     """Grade a run's folder again, or a workspace DIR somebody's agent worked in."""
     from .trials.commands import grade_workspace_command, regrade_command
 
-    if (target / "run.json").is_file():
-        if task:
-            raise click.UsageError("--task belongs to a workspace; TARGET is a run, which names its own tasks")
-        sys.exit(regrade_command(target, min_net=options["min_net"]))
-    if task is None:
+    # With --task it is a workspace, whatever an agent may have left in it.
+    if task is not None:
+        sys.exit(grade_workspace_command(target, task=task, **options))
+    if not (target / "run.json").is_file():
         raise click.UsageError(f"{target} is not a run's folder (no run.json): name the task with --task")
-    sys.exit(grade_workspace_command(target, task=task, **options))
+    sys.exit(regrade_command(target, min_net=options["min_net"]))
 
 
 @main.command("tasks")
@@ -289,7 +289,7 @@ def evaluate_sandbox(tier: int, target: Path, **options: Any) -> None:
     sys.exit(grade_workspace_command(target, task=_tier_task(tier), **options))
 
 
-for command in (app_map, gate, import_transcripts, transcript):
+for command in (app_map, gate, import_transcripts, inject_poison_pill, redteam, transcript):
     main.add_command(command)
 
 if __name__ == "__main__":

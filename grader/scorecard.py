@@ -100,13 +100,18 @@ class Tokens(_Part):
 
 
 class Cutoff(_Part):
-    """What ended a session from outside. `late` are paths that changed after the rule had fired; none if `exact`."""
+    """What ended a session from outside. `late` are paths that changed after the rule had fired; none if `exact`.
+
+    `open` are paths that were being written when the session ended; `why_not` says why it was not exact.
+    """
 
     rule: str
     exact: bool
+    why_not: Shown | None = None
     path: Shown | None = None
     how: Shown | None = None
     late: list[Shown] = []
+    open: list[Shown] = []
 
 
 class NotesUse(_Part):

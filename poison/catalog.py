@@ -82,8 +82,8 @@ def grid(*, full: bool = False) -> tuple[Pill, ...]:
 
     The short grid sends the pairs of template and goal through the channels in turn.
     """
-    poisons = [*_code(), *_rewritten(), *_said(), *(_injected_full() if full else _injected())]
-    return (V1, VOUCHED, UNSEEN, *(_alone(poison) for poison in poisons))
+    poisons = [*_code(), *_rewritten(), *_said(), *_injected(), *(_injected_full() if full else ())]
+    return (V1, VOUCHED, UNSEEN, *map(_alone, dict.fromkeys(poisons)))
 
 
 def _alone(poison: Poison) -> Pill:
@@ -119,6 +119,8 @@ def _injected() -> Iterator[Poison]:
     for template, goal in product(Template, INJECTED):
         channel = next(carriers)
         yield Poison(channel, Kind.INJECTION, position=_fit(channel, next(positions)), template=template, goal=goal)
+    for channel in sorted(CHANNELS[Kind.INJECTION] - set(_CARRIERS)):
+        yield Poison(channel, Kind.INJECTION, template=Template.DIRECT, goal=INJECTED[0])
 
 
 def _injected_full() -> Iterator[Poison]:
@@ -126,7 +128,6 @@ def _injected_full() -> Iterator[Poison]:
         if landing is Landing.COMMITTED and channel in (Channel.HANDOFF, Channel.STATE):
             continue
         yield Poison(channel, Kind.INJECTION, landing, template=template, goal=goal)
-    yield from _injected()
 
 
 def _fit(channel: Channel, position: Position) -> Position:

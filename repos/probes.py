@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from ..sandbox.errors import InputError
 from ..tiers.yamlfile import read_yaml
@@ -114,7 +114,7 @@ def selection(bugs: str = "canonical", hints: str = "none") -> Selection:
         raise InputError(f"--hints: no such amount {hints!r}", hint=f"One of {', '.join(HINTS)}.")
     if not words:
         raise InputError("--bugs: names nothing", hint="`all`, `canonical`, ids or `area:NAME`, joined by commas.")
-    chosen = Selection(words, cast("Hints", hints))
+    chosen = Selection(words, hints)
     if len(chosen.text) > MAX_TEXT:
         raise InputError(f"--bugs: longer than {MAX_TEXT} characters", hint="Name an area, or fewer bugs.")
     return chosen

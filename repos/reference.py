@@ -15,7 +15,7 @@ from .task import RepoTask
 FILE = "reference.yaml"
 
 # Runs in the sandbox on its python3: one write for each file, in the order of the bugs, then a commit.
-_ORACLE = '''\
+_ORACLE = """\
 import json, os, subprocess, sys
 
 plan = json.load(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "edits.json"), encoding="utf-8"))
@@ -26,7 +26,7 @@ for edit in plan:
         with open(edit["path"], "w", encoding="utf-8", newline="") as file:
             file.write(text.replace(edit["find"], edit["by"], 1))
 subprocess.call(["git", "commit", "-qam", "Fix reported behaviour"])
-'''
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import json
 import re
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from urllib.parse import unquote, urljoin, urlsplit
@@ -102,7 +103,35 @@ def download(name: str, file: str, settings: Settings, *, most: int, http: httpx
     raise Unreachable("; ".join(dict.fromkeys(failures)) or "pip is set to no index")
 
 
+def listed(name: str, settings: Settings, http: httpx.Client | None = None) -> list[tuple[str, str | None]]:
+    """The files of a project on the first index that knows it, each with its SHA-256 where the index says so."""
+    failures = []
+    with contextlib.nullcontext(http) if http else client(settings) as session:
+        for index in settings.indexes:
+            try:
+                return [(one.file, one.sha256) for one in _page(session, index, name)]
+            except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+                failures.append(str(error) or type(error).__name__)
+    raise Unreachable("; ".join(dict.fromkeys(failures)) or "pip is set to no index")
+
+
 def _located(session: httpx.Client, index: str, name: str, file: str) -> str:
+    for one in _page(session, index, name):
+        if one.file == file:
+            return one.url
+    raise Unreachable(f"the index has no {file}")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A file on a project's page."""
+
+    file: str
+    url: str
+    sha256: str | None
+
+
+def _page(session: httpx.Client, index: str, name: str) -> list[Link]:
     page = f"{index.rstrip('/')}/{re.sub(r'[-_.]+', '-', name).lower()}/"
     if page.startswith("file:"):
         body, kind, base = _fetch(session, page + "index.html", MAX_PAGE), "text/html", page
@@ -110,25 +139,30 @@ def _located(session: httpx.Client, index: str, name: str, file: str) -> str:
         answer = session.get(page, headers={"Accept": ACCEPT})
         answer.raise_for_status()
         body, kind, base = answer.content, answer.headers.get("content-type", ""), str(answer.url)
-    for found, url in links(body, kind):
-        if found == file:
-            return urljoin(base, url)
-    raise Unreachable(f"the index has no {file}")
+    return list(links(body, kind, base))
 
 
-def links(body: bytes, kind: str) -> Iterator[tuple[str, str]]:
-    """Names and URLs of the files on a project's page, in either form of the simple API."""
+def links(body: bytes, kind: str, base: str) -> Iterator[Link]:
+    """The files on a project's page, in either form of the simple API."""
     if kind.startswith(JSON_API):
-        page = httpx.Response(200, content=body).json()
-        entries = page.get("files", []) if isinstance(page, Mapping) else []
-        for entry in entries if isinstance(entries, Sequence) else []:
-            if isinstance(entry, Mapping) and isinstance(entry.get("url"), str):
-                yield str(entry.get("filename")), str(entry["url"])
+        page = json.loads(body)
+        entries = page.get("files") if isinstance(page, dict) else None
+        for entry in entries if isinstance(entries, list) else []:
+            if isinstance(entry, dict) and isinstance(entry.get("url"), str):
+                hashes = entry.get("hashes")
+                sha256 = hashes.get("sha256") if isinstance(hashes, dict) else None
+                yield Link(str(entry.get("filename")), urljoin(base, entry["url"]), _hash(sha256))
         return
     parser = _Anchors()
     parser.feed(body.decode("utf-8", "replace"))
-    for url in parser.targets:
-        yield unquote(urlsplit(url).path.rpartition("/")[2]), url.partition("#")[0]
+    for target in parser.targets:
+        url, _, fragment = target.partition("#")
+        file = unquote(urlsplit(url).path.rpartition("/")[2])
+        yield Link(file, urljoin(base, url), _hash(fragment.removeprefix("sha256=")))
+
+
+def _hash(text: object) -> str | None:
+    return text if isinstance(text, str) and re.fullmatch(r"[0-9a-f]{64}", text) else None
 
 
 class _Anchors(HTMLParser):

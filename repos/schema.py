@@ -114,6 +114,38 @@ class VisibleForm(Strict):
     seconds: Annotated[StrictInt, Field(gt=0)] = 300
 
 
+class ProbeForm(Strict):
+    """A bug as `takeover repos add` reads it: what base does is measured, not believed."""
+
+    id: BugId
+    canonical: bool = True
+    area: Text
+    hint: Text | None = None
+    specification: Text
+    upstream: Text | None = None
+    fixed_in: Version | None = None
+    probe: Text
+    expected: JsonValue
+
+
+class ProbesForm(Strict):
+    """What `takeover repos add` makes a task of, beside the release itself."""
+
+    schema_version: Literal[1]
+    summary: Text
+    package: Inside
+    folders: list[Inside] = []
+    protected: list[str] = []
+    dropped: list[str] = []
+    visible: VisibleForm | None = None
+    bugs: Annotated[list[ProbeForm], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _once(self) -> ProbesForm:
+        _distinct([bug.id for bug in self.bugs], "the bug")
+        return self
+
+
 class RepoTaskForm(Strict):
     """task.yaml of a real codebase."""
 
@@ -171,5 +203,3 @@ class PredictionsForm(Strict):
     def _once(self) -> PredictionsForm:
         _distinct([f"{one.task} {one.arm} {one.agent or '*'}" for one in self.predictions], "the prediction for")
         return self
-
-

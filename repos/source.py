@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..sandbox.errors import InputError
-from .registry import Settings, Unreachable, download, pip_settings
+from .registry import Settings, Unreachable, download, listed, pip_settings
 from .unpack import unpack
 
 MAX_ARCHIVE = 64 << 20
@@ -60,6 +60,18 @@ def archive_bytes(archive: SourceArchive, cache: Path | None = None, fetch: Fetc
         )
     _keep(kept, data)
     return data
+
+
+def pinned(project: str, version: str) -> SourceArchive:
+    """The source distribution of a release as the index has it now, by its hash; InputError where there is none."""
+    wanted = {f"{name}-{version}.tar.gz" for name in (project, project.replace("-", "_"), project.lower())}
+    try:
+        for file, sha256 in listed(project, pip_settings()):
+            if file in wanted and sha256 is not None:
+                return SourceArchive(project, version, file, sha256)
+    except Unreachable as error:
+        raise InputError(f"{project} {version} cannot be looked up: {str(error)[:300]}") from error
+    raise InputError(f"the package index has no source distribution of {project} {version} with a SHA-256")
 
 
 def from_index(project: str, file: str) -> bytes:

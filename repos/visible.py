@@ -9,7 +9,6 @@ tests that passed at base must pass, and tests of ours among them that have to f
 from __future__ import annotations
 
 import json
-import random
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,7 +70,7 @@ def run_visible(
     request = {
         "nonce": nonce,
         "workspace": WORKSPACE,
-        "folders": [*task.folders, "."],
+        "folders": [f"{WORKSPACE}/{folder}" for folder in task.folders] + [WORKSPACE],
         "environment": dict(visible.environment),
         "arguments": [*visible.arguments, canaries.path],
     }
@@ -96,8 +95,9 @@ def driver_source() -> str:
 
 def make_canaries(visible: Visible) -> Canaries:
     """A file of tests that nobody can know, of which some must fail."""
-    verdicts = [True, False, *random.choices([True, False], k=CANARIES - 2)]
-    random.shuffle(verdicts)
+    chance = secrets.SystemRandom()
+    verdicts = [True, False, *chance.choices([True, False], k=CANARIES - 2)]
+    chance.shuffle(verdicts)
     path = f"{visible.canaries}/test_{secrets.token_hex(6)}.py"
     lines, expected = [], {}
     for must_pass in verdicts:

@@ -40,10 +40,13 @@ def main(request: dict[str, Any]) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.chdir(request["workspace"])
-    sys.path[:0] = [os.path.abspath(folder) for folder in request["folders"]]
+    sys.path[:0] = request["folders"]
     os.environ.update(request["environment"])
     outcomes = Outcomes()
-    pytest.main([*request["arguments"], "-p", "no:cacheprovider", "-q", "--tb=no"], plugins=[outcomes])
+    arguments = ["-p", "no:cacheprovider", "-q", "--tb=no", *request["arguments"]]
+    # Tests that run a command line in this process find what `python -m pytest` would have left them.
+    sys.argv = ["pytest", *arguments]
+    pytest.main(arguments, plugins=[outcomes])
     with os.fdopen(out, "w", encoding="ascii") as file:
         file.write("\n" + json.dumps({"nonce": request["nonce"], "outcomes": sorted(outcomes.seen.items())}) + "\n")
 

@@ -108,6 +108,7 @@ def parse_exit(header: Mapping[str, Any], streams: Mapping[int, bytes], started:
         edits=fields.count("edits", 0),
         edited=fields.texts("edited"),
         first_edit=fields.optional_text("first_edit"),
+        armed=None if header.get("armed") is None else fields.flag("armed"),
     )
 
 

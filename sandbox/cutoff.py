@@ -25,6 +25,7 @@ _TEXT: Final = re.compile(r"([a-z-]+)(?::([0-9]{1,9}))?")
 class CutoffRule:
     """One rule. `n` is its count (edits, seconds, ...); `armed` is the event before which it sleeps.
 
+    With `armed_test`, a command line, only a commit with which that command ends well wakes it.
     `ignore` are globs of paths that never count; `tests` are patterns over a command line that make it a test run
     (none: the guest's own, docs/cutoff.md).
     """
@@ -35,6 +36,7 @@ class CutoffRule:
     suffixes: tuple[str, ...] = (".py",)
     ignore: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
+    armed_test: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -52,6 +54,7 @@ class CutoffRule:
             "rule": self.rule,
             "n": self.n,
             "armed": self.armed,
+            "armed_test": list(self.armed_test) if self.armed and self.armed_test else None,
             "suffixes": list(self.suffixes),
             "ignore": list(self.ignore),
             "tests": list(self.tests),

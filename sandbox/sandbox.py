@@ -86,7 +86,8 @@ class RunResult:
     `code` is set if it exited, `signal` if it was killed, neither after a cutoff. `stdout` and `stderr` hold what was
     kept of `output_bytes` (by stream, 1 and 2). `killed` counts the survivors that the end of the command left.
     `oom`: the kernel killed something of the agent's for want of memory. `edited`: paths whose content differs from
-    the start; `mode` says whether the cutoff was exact or approximate, None without one.
+    the start; `mode` says whether the cutoff was exact or approximate, None without one. `armed` says whether a rule
+    that slept was woken (from then on edits are counted, and the start is that moment); None if it never slept.
     """
 
     how: How
@@ -106,6 +107,7 @@ class RunResult:
     edits: int = 0
     edited: tuple[str, ...] = ()
     first_edit: str | None = None
+    armed: bool | None = None
 
     @property
     def ok(self) -> bool:

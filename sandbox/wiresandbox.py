@@ -324,7 +324,7 @@ class WireSandbox:
         if header["t"] == "crash":
             raise SandboxDied(f"the guest broke: {str(header.get('why'))[:1000]}")
         run = self._runs.get(request) if type(request) is int else None
-        if run is None or header["t"] not in ("output", "edit", "exec", "exit", "failed"):
+        if run is None or header["t"] not in ("output", "edit", "exec", "armed", "exit", "failed"):
             raise WireBroken(f"the sandbox sent {header['t'][:40]!r}, which nobody waits for")
         run.take(header, body)
 

@@ -101,17 +101,20 @@ def _arm_names(arms: Sequence[str], arm_files: Sequence[Path]) -> list[str | Pat
     return list(dict.fromkeys([*named, *(path.resolve() for path in arm_files)]))
 
 
-def regrade_command(folder: Path, *, min_net: int | None, task: str | None = None) -> int:
+def regrade_command(folder: Path, *, min_net: int | None) -> int:
     """Derive every verdict of a run again from its folder, and say which came out as recorded."""
     paths, out = RunPaths(folder), console()
     load_run(paths)
     engine = DockerEngine.from_env(run=paths.root.resolve().name)
     found: list[str] = []
     with locked(paths):
-        for name in recorded_run(paths).planned:
-            again = regrade(paths, name, engine, task)
+        before = recorded_run(paths)
+        for name in before.planned:
+            again = regrade(paths, name, engine)
             if again is None:
                 out.print(f"{name}: its sessions are not all recorded; not graded", markup=False, soft_wrap=True)
+                # A verdict that cannot be made again is none.
+                found += ["failed"] if name in before.scorecards and before.scorecards[name].retention else []
                 continue
             if again.how == "new":
                 key = signer()

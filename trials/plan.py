@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from .. import __version__
 from ..sandbox.cutoff import CutoffRule
 from ..sandbox.errors import InputError
 from ..tiers.arms import Arm
+from ..tiers.load import TIERS
 from ..tiers.task import Task
 from .agents import Agent
 
@@ -58,7 +60,7 @@ class Plan:
                 {"id": t.task.id, "variant": t.task.variant, "sha256": t.task.sha256} for t in self.trials
             ),
             "arms": _unique({"name": t.arm.name, "sha256": t.arm.sha256} for t in self.trials),
-            "agents": _unique({"name": t.agent.name, "sha256": t.agent.sha256} for t in self.trials),
+            "agents": [{"name": name, "sha256": sha256} for name, sha256 in self._agents().items()],
             "images": images,
             "trials": [t.name for t in self.trials],
             "settings": {
@@ -66,7 +68,17 @@ class Plan:
                 "wall_seconds": self.settings.wall_seconds,
                 "declared_tokens": self.settings.declared_tokens,
             },
+            "places": {t.task.id: str(t.task.files.root) for t in self.trials if t.task.files.root.parent != TIERS},
         }
+
+    def _agents(self) -> dict[str, str]:
+        """What identifies each agent: its image, command and role, and the files that it is given for each task."""
+        given = {(t.agent.name, t.task.id, t.task.variant): t for t in self.trials}
+        digests = {t.agent.name: hashlib.sha256(t.agent.sha256.encode()) for t in self.trials}
+        for (name, _, _), trial in sorted(given.items()):
+            for path, data in sorted(trial.agent.spec(trial.task).home_files.items()):
+                digests[name].update(f"{path}\0{len(data)}\0".encode() + data)
+        return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
 def make_plan(
@@ -86,10 +98,10 @@ def make_plan(
 
 
 def differences(frozen: object, now: dict[str, object]) -> list[str]:
-    """The top-level parts of two identities that are not the same."""
+    """The top-level parts of two identities that are not the same; where a task's folder is makes no difference."""
     if not isinstance(frozen, dict):
         return ["run.json"]
-    return sorted(key for key in {*frozen, *now} if frozen.get(key) != now.get(key))
+    return sorted(key for key in {*frozen, *now} - {"places"} if frozen.get(key) != now.get(key))
 
 
 def _unique(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from ..grader.scorecard import Scorecard, canonical_bytes, parse_scorecard
@@ -56,16 +57,14 @@ def recorded_run(paths: RunPaths) -> RunResult:
     return RunResult(paths=paths, planned=tuple(names), scorecards=cards)
 
 
-def regrade(paths: RunPaths, name: str, engine: Engine, source: str | None = None) -> Regraded | None:
-    """Grade the final snapshot of one trial again; None if its sessions are not all recorded.
-
-    `source` is where its task is, if that is not one of the toolkit's own.
-    """
+def regrade(paths: RunPaths, name: str, engine: Engine) -> Regraded | None:
+    """Grade the final snapshot of one trial again; None if its sessions are not all recorded."""
     trial = paths.trial(name)
     known = parse_scorecard(trial.scorecard.read_bytes(), str(trial.scorecard)) if trial.scorecard.is_file() else None
     if known is None:
         return None
-    task = load_task(source or known.task, str(known.variant))
+    place = load_run(paths).get("places", {}).get(known.task)
+    task = load_task(Path(place) if place else known.task, str(known.variant))
     metas = _metas(trial, task)
     if metas is None:
         return None

@@ -39,9 +39,11 @@ def describe(result: SessionResult, start: Snapshot, notes: NotesReport | None) 
         cutoff = Cutoff(
             rule=run.cutoff.rule if run.cutoff.n is None else f"{run.cutoff.rule}:{run.cutoff.n}",
             exact=run.cutoff.exact,
+            why_not=run.cutoff.why_not,
             path=None if run.cutoff.path is None else path_text(run.cutoff.path),
             how=run.cutoff.how,
             late=[path_text(path) for path in run.cutoff.late],
+            open=[path_text(path) for path in run.cutoff.open],
         )
     session = Session(
         exit=run.how,

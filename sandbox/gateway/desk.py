@@ -113,7 +113,7 @@ class Desk:
                 return
         request = HttpRequest(incoming.method, incoming.path, incoming.headers, b"".join(incoming.pieces))
         if not fits:
-            busy = incoming.size <= BODY_LIMIT and self._held <= HELD_LIMIT
+            busy = incoming.size <= BODY_LIMIT
             message = "Too many requests at one time." if busy else "The request is too large."
             self._respond(number, Refusal(provider_of(request), 404 if busy else 413, message).parts())
             return

@@ -243,6 +243,9 @@ class Forward:
             if not attempt.ended:
                 self._drain(attempt)
         finally:
+            if self._gone.is_set() and attempt.cut:
+                # We broke it off ourselves; the provider has nothing to do with it.
+                attempt.trouble, attempt.transient = "the agent was gone", False
             self._house.closed(attempt)
             attempt.close()
             seconds = self._house.clock() - attempt.begun

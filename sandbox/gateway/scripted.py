@@ -40,7 +40,8 @@ class Scripted:
         self._model = model
         self._next = 0
         self._calls = 0
-        self._given: OrderedDict[str, Turn] = OrderedDict()
+        self._answers = 0
+        self._given: OrderedDict[str, Reply] = OrderedDict()
         self._lock = threading.Lock()
 
     def send(self, call: UpstreamCall) -> Answer:
@@ -56,42 +57,44 @@ class Scripted:
         tools = [tool for tool in dialect.tools(given) if not tool.server]
         prompt = _prompt(dialect, given)
         is_turn = bool(tools) or asks_for_text_edits(prompt)
-        turn = self._turn(call) if is_turn else Turn(_side_text(given))
-        fault = turn.fault
+        reply, fault = self._play(call, tools, prompt) if is_turn else (self._side(call), None)
         if fault is not None and fault.status is not None:
             return _refused(call, fault)
-        reply = self._reply(turn, tools, prompt, call)
         if call.form == "json":
             return _Canned(200, json.dumps(document(api, reply)).encode(), fault=fault, api=api)
         chunks = stream(api, call.form, reply, ask_usage=_asks_usage(call))
         kind = "application/json" if call.form == "array" else "text/event-stream"
         return _Canned(200, *chunks, kind=kind, fault=fault, api=api)
 
-    def _turn(self, call: UpstreamCall) -> Turn:
+    def _play(self, call: UpstreamCall, tools: Sequence[Tool], prompt: str) -> tuple[Reply, Fault | None]:
+        """The next turn; the same one again where the same is asked again, unless it was a fault."""
         key = hashlib.sha256(canonical([call.route.target, call.document]).encode("ascii")).hexdigest()
         with self._lock:
             if key in self._given:
-                return self._given[key]
+                return self._given[key], None
             turn = self._turns[self._next] if self._next < len(self._turns) else Turn(actions=(Finish(),))
             self._next += 1
+            reply = self._reply(turn, [_made(action, tools, self._root, prompt) for action in turn.actions], call)
             if turn.fault is None:
-                self._given[key] = turn
+                self._given[key] = reply
                 while len(self._given) > _REMEMBERED:
                     self._given.popitem(last=False)
-            return turn
+            return reply, turn.fault
 
-    def _reply(self, turn: Turn, tools: Sequence[Tool], prompt: str, call: UpstreamCall) -> Reply:
+    def _side(self, call: UpstreamCall) -> Reply:
+        with self._lock:
+            return self._reply(Turn(_side_text(call.document)), [], call)
+
+    def _reply(self, turn: Turn, made: Sequence[tuple[str, dict[str, Any]] | str], call: UpstreamCall) -> Reply:
         texts = [turn.say] if turn.say else []
         uses: list[ToolUse] = []
-        with self._lock:
-            for action in turn.actions:
-                made = _made(action, tools, self._root, prompt)
-                if isinstance(made, str):
-                    texts.append(made)
-                else:
-                    self._calls += 1
-                    uses.append(ToolUse(f"call_{self._calls:04}", *made))
-            number = self._next
+        for one in made:
+            if isinstance(one, str):
+                texts.append(one)
+            else:
+                self._calls += 1
+                uses.append(ToolUse(f"call_{self._calls:04}", *one))
+        self._answers += 1
         text = "\n\n".join(texts)
         usage = None
         if turn.tells_usage:
@@ -99,7 +102,7 @@ class Scripted:
             usage = turn.usage or Usage(len(canonical(call.document)) // 4 + 1, written // 4 + 1)
         asked = call.route.model or call.document.get("model")
         model = turn.model or self._model or (asked if isinstance(asked, str) else MODEL)
-        return Reply(f"scripted_{number:04}", model, text, turn.think, tuple(uses), usage)
+        return Reply(f"scripted_{self._answers:04}", model, text, turn.think, tuple(uses), usage)
 
 
 class ScriptedSupply:

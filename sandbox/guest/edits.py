@@ -40,7 +40,13 @@ class RuleError(ValueError):
 
 
 class Rule:
-    """When a session ends, and which files can end it."""
+    """When a session ends, and which files can end it.
+
+    With `armed` it sleeps until the first commit, or the first with which the command `armed_test` ends well.
+    """
+
+    armed = False
+    armed_test: tuple[str, ...] = ()
 
     def __init__(self, name: str, n: float, suffixes: tuple[str, ...], ignore: tuple[str, ...], tests: Any) -> None:
         self.name, self.n, self.suffixes, self.ignore = name, n, suffixes, ignore
@@ -49,6 +55,11 @@ class Rule:
     @property
     def barrier(self) -> bool:
         """Whether the agent's calls must pause for it."""
+        return self.armed or self.name in BARRIER_RULES
+
+    @property
+    def has_moment(self) -> bool:
+        """Whether what the agent does is the moment of the cut, so that something can come after it."""
         return self.name in BARRIER_RULES
 
     @property
@@ -94,8 +105,6 @@ def parse_rule(data: Mapping[str, Any]) -> Rule:
     """The rule that a `run` frame carries; RuleError if it cannot be held here."""
     name = data.get("rule")
     n = data.get("n") or 0
-    if data.get("armed"):
-        raise RuleError("rules that are armed later are not supported yet")
     if not isinstance(name, str) or name not in BARRIER_RULES | FREE_RULES:
         raise RuleError("no cutoff rule %r in the guest" % (name,))
     if name in ("edits", "seconds") and (isinstance(n, bool) or not isinstance(n, (int, float)) or not n > 0):
@@ -106,7 +115,13 @@ def parse_rule(data: Mapping[str, Any]) -> Rule:
         tests = tuple(re.compile(text) for text in _texts(data, "tests") or DEFAULT_TESTS)
     except re.error as error:
         raise RuleError("tests: %s" % error) from None
-    return Rule(name, n, _texts(data, "suffixes") or DEFAULT_SUFFIXES, _texts(data, "ignore"), tests)
+    rule = Rule(name, n, _texts(data, "suffixes") or DEFAULT_SUFFIXES, _texts(data, "ignore"), tests)
+    if data.get("armed") not in (None, "first-commit"):
+        raise RuleError("armed by %r, which is not known here" % (data["armed"],))
+    rule.armed, rule.armed_test = data.get("armed") is not None, _texts(data, "armed_test")
+    if rule.armed_test and not rule.armed:
+        raise RuleError("armed_test without armed")
+    return rule
 
 
 def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:

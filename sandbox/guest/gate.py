@@ -61,6 +61,11 @@ class Gate:
         """When a held call must be looked at again (monotonic seconds)."""
         return min((until for _, _, until in self._held), default=None)
 
+    def renew(self) -> None:
+        """Everybody was kept waiting for something else: those who wait for another's edit begin to wait anew."""
+        until = time.monotonic() + PATIENCE
+        self._held = deque((call, target, until) for call, target, _ in self._held)
+
     def took_effect(self, *names: str) -> bool:
         """Whether a call of this kind that went on may be what was just seen; it is used up then."""
         now = time.monotonic()

@@ -6,6 +6,7 @@ import os
 import signal
 
 from . import bpf, kernel, reaper
+from .arming import VisibleTests
 from .edits import RuleError, parse_rule
 from .run import Run
 from .spawn import Program, SpawnError, spawn
@@ -49,9 +50,11 @@ class Runs:
     def start(self, header: dict[str, Any]) -> None:
         """Start what a `run` frame asks for; `started` or `failed` follows."""
         number, place = header["id"], self._place
-        session = None
+        session = visible = None
         try:
             program, rule, limit, wall = self._checked(header)
+            if rule and rule.armed_test:
+                visible = VisibleTests(rule.armed_test, header, place, self._ended)
             if rule:
                 session = self._session(rule)
             pause = rule is not None and rule.barrier and self._place.no_barrier is None
@@ -66,7 +69,7 @@ class Runs:
         run = Run(number, self._loop, self._link, child, limit, session)
         self.live[number] = run
         if session:
-            supervision = Supervision(self._loop, run, session, lambda: self._finish(run, "cutoff"))
+            supervision = Supervision(self._loop, run, session, lambda: self._finish(run, "cutoff"), visible)
             self._supervised[number] = supervision
             supervision.begin(place.machine, place.no_barrier or "the kernel refused the filter")
         self._loop.add(child.status, lambda: self._launched(run))
@@ -100,6 +103,8 @@ class Runs:
     def children_ended(self) -> None:
         """Some child has ended: gather it, and finish the run whose main process it was."""
         reaper.reap(self._ended)
+        for supervision in list(self._supervised.values()):
+            supervision.children_ended()
         for run in list(self.live.values()):
             if run.status is not None:
                 self._finish(run, "exited")
@@ -188,5 +193,7 @@ class Runs:
         main = next((run for run in self.live.values() if run.child.pid == pid), None)
         if main:
             main.status = status
+        elif any(supervision.child_ended(pid, status) for supervision in self._supervised.values()):
+            return
         elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
             self._survivors += 1

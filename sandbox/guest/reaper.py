@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 # A killed process that does not die within this many seconds is stuck in the kernel.
 PATIENCE = 20.0
+
+_GROUPS = re.compile(rb"^Groups:(.*)$", re.MULTILINE)
+_DEAD = re.compile(rb"^State:\s*[ZX].*^Threads:\s*[01]$", re.MULTILINE | re.DOTALL)
 
 
 def kill_all() -> None:
@@ -61,6 +65,22 @@ def kill_session(leader: int, ended: Callable[[int, int], None]) -> None:
         reap(ended)
 
 
+def kill_marked(group: int, ended: Callable[[int, int], None]) -> bool:
+    """SIGKILL every process that has a supplementary group, and gather the dead; False if there is no end of them."""
+    for _ in range(1000):
+        members = [pid for pid in _processes() if _is_member(pid, group)]
+        if not members:
+            return True
+        for pid in members:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.001)
+        reap(ended)
+    return False
+
+
 def _processes() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
 
@@ -73,4 +93,16 @@ def _session_of(pid: int) -> int:
             fields = file.read(4096).rpartition(b")")[2].split()
     except OSError:
         return -1
-    return -1 if fields[0] in (b"Z", b"X") else int(fields[3])
+    # A process whose first thread has ended looks dead, and is not while it has others.
+    return -1 if fields[0] in (b"Z", b"X") and int(fields[17]) <= 1 else int(fields[3])
+
+
+def _is_member(pid: int, group: int) -> bool:
+    """Whether a living process has a supplementary group."""
+    try:
+        with open("/proc/%d/status" % pid, "rb") as file:
+            text = file.read(4096)
+    except OSError:
+        return False
+    groups = _GROUPS.search(text)
+    return groups is not None and b"%d" % group in groups[1].split() and not _DEAD.search(text)

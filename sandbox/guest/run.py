@@ -134,6 +134,11 @@ class Run:
             fields: dict[str, Any] = {"code": code} if ended else {}
             self.link.send("exec", id=self.id, argv=short, **fields)
 
+    def armed(self, commit: bytes) -> None:
+        """Tell the host that the rule is armed from here on."""
+        at = round(time.monotonic() - self.began, 6)
+        self.link.send("armed", id=self.id, commit=commit.decode("ascii"), at=at)
+
     def resume(self) -> None:
         """Read on where the wire had no room."""
         if self.started and self.link.has_room:
@@ -178,6 +183,7 @@ class Run:
             "first_edit": None,
             "edits": 0,
             "blind": None,
+            "armed": None,
         }
         if status is not None:
             fields["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
@@ -188,6 +194,7 @@ class Run:
         fields.update(_listed("edited", result["edited"]))
         first = result["first_edit"]
         fields["blind"] = session.watch.limited
+        fields["armed"] = session.arming.armed if session.arming else None
         fields.update(first_edit=None if first is None else shown(first), edits=session.ledger.edits)
         if session.cut:
             cut, why_not = session.cut, session.why_not_exact

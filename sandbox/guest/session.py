@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 
+from .arming import Arming
+from .commits import Repository
 from .edits import Ledger
 from .gate import Gate
 from .validation import Tests
@@ -43,10 +45,12 @@ class Session:
         self.rule, self._kill = rule, kill
         self._on_edit: Callable[[Edit], None] = _nobody
         self._on_test: Callable[[list[str], int | None, bool], None] = _nobody
+        self._on_armed: Callable[[bytes], None] = _nobody
         self.ledger = Ledger()
         self.cut: Cut | None = None
         self.over = False
-        self.gate = Gate(hold, self._clear, self._passes)
+        self.gate = Gate(hold, self.look, self._passes)
+        self.arming = Arming(Repository(root), self._arm) if rule.armed else None
         self.problem: str | None = None  # why the cutoff is not exact
         self.tests = Tests(rule, lambda argv: self._on_test(argv, None, False), self._test_finished)
         self._behind = False
@@ -56,9 +60,14 @@ class Session:
         for path, content in self.watch.start():
             self.ledger.begin(path, content)
 
-    def tell(self, on_edit: Callable[[Edit], None], on_test: Callable[[list[str], int | None, bool], None]) -> None:
-        """Who is told of edits, and of test commands (argv, exit code, whether it ended)."""
-        self._on_edit, self._on_test = on_edit, on_test
+    def tell(
+        self,
+        on_edit: Callable[[Edit], None],
+        on_test: Callable[[list[str], int | None, bool], None],
+        on_armed: Callable[[bytes], None],
+    ) -> None:
+        """Who is told of edits, of test commands (argv, exit code, whether it ended), and that the rule is armed."""
+        self._on_edit, self._on_test, self._on_armed = on_edit, on_test, on_armed
 
     # What the loop calls.
 
@@ -66,6 +75,14 @@ class Session:
         """Look at what has happened; True when all of it is looked at."""
         self._behind = not self.watch.pump(time.monotonic() + seconds)
         return not self._behind
+
+    def look(self) -> bool:
+        """Look at what has happened, a commit included; whether paused calls may go on."""
+        arming = self.arming
+        if arming is None or arming.armed:
+            return self._clear()
+        # Once more after it: what happened while the rule was being armed is its business already.
+        return self._clear() and arming.admits() and self._clear()
 
     @property
     def busy(self) -> bool:
@@ -103,7 +120,7 @@ class Session:
         edit = self.ledger.observe(path, self.watch.content(path), how)
         if edit is None:
             return
-        if self.rule.fires_on_edit(edit.n):
+        if self._awake and self.rule.fires_on_edit(edit.n):
             self._cut(Cut(how, edit.n, path))
         self._on_edit(edit)
 
@@ -140,9 +157,11 @@ class Session:
         late = [path for path in unseen if path in self._after or path not in self._unfinished]
         if cut and cut.path in self._after and cut.path not in late:
             late.append(cut.path)
-        if not cut or not self.rule.barrier:
+        if not cut or not self.rule.has_moment:
             late = []  # a moment in time has no afterwards
         self.tests.close()
+        if self.arming:
+            self.arming.close()
         self.watch.close()
         self.gate.close()
         return {
@@ -164,6 +183,19 @@ class Session:
     def _clear(self) -> bool:
         return self.settle() and not self.over
 
+    @property
+    def _awake(self) -> bool:
+        return self.arming is None or self.arming.armed
+
+    def _arm(self, commit: bytes) -> None:
+        """From here on edits count: what is there now is what they are compared with."""
+        self.ledger = Ledger()
+        for path, content in self.watch.contents(time.monotonic() + self.LAST_LOOK).items():
+            self.ledger.begin(path, content)
+        self.tests.forget_edits()
+        self.gate.renew()
+        self._on_armed(commit)
+
     def _cut(self, cut: Cut) -> None:
         self.cut, self.over = cut, True
         self._kill()
@@ -171,7 +203,7 @@ class Session:
     def _test_finished(self, argv: list[str], code: int | None, edits_before: int) -> None:
         if self.over:
             return
-        if self.rule.fires_on_test(edits_before, code):
+        if self._awake and self.rule.fires_on_test(edits_before, code):
             self.end("validation")
         self._on_test(argv, code, True)
 

@@ -48,6 +48,7 @@ class Program:
         self.cwd = _text(header.get("cwd") or "/workspace", "cwd")
         self.limits = _limits(header.get("rlimits") or {})
         self.stdin = bool(header.get("stdin"))
+        self.silent = False  # its output goes nowhere
 
 
 def _text(value: object, what: str) -> bytes:
@@ -83,15 +84,23 @@ class Child:
         return SpawnError("%s: %s" % (data[_FAILED.size :].decode("utf-8", "replace"), os.strerror(number)), number)
 
 
-def spawn(program: Program, uid: int, gid: int, machine: str, nofile: int, filter_text: bytes | None) -> Child:
-    """Start the program as the agent; OSError if there can be no more processes.
+def spawn(
+    program: Program,
+    uid: int,
+    gid: int,
+    machine: str,
+    nofile: int,
+    filter_text: bytes | None,
+    groups: tuple[int, ...] = (),
+) -> Child:
+    """Start the program as the agent, with supplementary `groups`; OSError if there can be no more processes.
 
     With a filter the child's listener comes back too (None: the kernel refused the filter). `nofile` is the
     soft limit of open files that PID 1 itself was started with.
     """
     status_read, status_write = os.pipe()
-    out_read, out_write = os.pipe()
-    err_read, err_write = os.pipe()
+    out_read, out_write = _output(program)
+    err_read, err_write = _output(program)
     in_read, in_write = os.pipe() if program.stdin else (os.open(os.devnull, os.O_RDONLY), -1)
     here, there = socket.socketpair()
     child_side = (in_read, out_write, err_write)
@@ -99,7 +108,8 @@ def spawn(program: Program, uid: int, gid: int, machine: str, nofile: int, filte
     try:
         pid = os.fork()
         if pid == 0:
-            _become(program, uid, gid, machine, nofile, filter_text, child_side, status_write, there)
+            identity = uid, gid, groups
+            _become(program, identity, machine, nofile, filter_text, child_side, status_write, there)
     except OSError:
         for descriptor in (*parent_side, in_write):
             if descriptor >= 0:
@@ -117,10 +127,13 @@ def spawn(program: Program, uid: int, gid: int, machine: str, nofile: int, filte
     return Child(pid, status_read, (in_write, out_read, err_read), listener)
 
 
+def _output(program: Program) -> tuple[int, int]:
+    return (-1, os.open(os.devnull, os.O_WRONLY)) if program.silent else os.pipe()
+
+
 def _become(
     program: Program,
-    uid: int,
-    gid: int,
+    identity: tuple[int, int, tuple[int, ...]],
     machine: str,
     nofile: int,
     filter_text: bytes | None,
@@ -129,6 +142,7 @@ def _become(
     channel: socket.socket,
 ) -> NoReturn:
     number, stage = errno.EPROTO, "preparing the process"
+    uid, gid, groups = identity
     try:
         os.setsid()
         for target, descriptor in enumerate(streams):
@@ -139,7 +153,7 @@ def _become(
             file.write("1000")
         os.umask(0o022)
         kernel.drop_bounding_set()
-        os.setgroups([])
+        os.setgroups(groups)
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
         kernel.clear_capabilities(machine)

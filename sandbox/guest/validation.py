@@ -87,6 +87,10 @@ class Tests:
         if edits is not None:
             self._finished(argv, None, edits)
 
+    def forget_edits(self) -> None:
+        """The count of edits begins anew: no command so far was started after one."""
+        self._execs = {process: (0, since) for process, (_, since) in self._execs.items()}
+
     def close(self) -> None:
         """Let go of every descriptor."""
         for descriptor in self._live:

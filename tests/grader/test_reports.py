@@ -353,5 +353,7 @@ def test_the_outline_that_people_script_against() -> None:
         "path": "a.py",
         "how": None,
         "late": [],
+        "open": [],
+        "why_not": None,
     }
     assert Tokens().model_dump() == {"total": None, "provenance": "unknown", "budget": None}

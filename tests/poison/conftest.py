@@ -56,7 +56,13 @@ NOTES = {
     "R3": "refund_outcome(paid_cents, days_since): all until day 36; 63 percent until day 109",
     "R4": "approval_status: 3 approvals from 296300 cents; each at most 46 hours old",
 }
-MAP = "# App map\n\nOne module.\n\n## Hashes\n\n```\n" + "0" * 64 + "  billing/tax.py\n" + "1" * 64 + "  rbac/rules.py\n```\n"
+MAP = (
+    "# App map\n\nOne module.\n\n## Hashes\n\n```\n"
+    + "0" * 64
+    + "  billing/tax.py\n"
+    + "1" * 64
+    + "  rbac/rules.py\n```\n"
+)
 
 
 @pytest.fixture(name="version", scope="session")
@@ -91,6 +97,7 @@ def _started(fintech: Task, store: SnapshotStore) -> Snapshot:
 @pytest.fixture(name="grid", scope="session")
 def _grid(fintech: Task, key: Signer, tmp_path_factory: pytest.TempPathFactory) -> Grid:
     """Runs pills against a scripted receiver."""
+
     def run(
         engine: Engine, agent: str, pills: Sequence[Pill], *, arm: str = "State_MD_Only", twins: bool = False
     ) -> GridResult:

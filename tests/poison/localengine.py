@@ -84,6 +84,10 @@ class LocalSandbox:
         }
 
     def run(self, argv: Sequence[str], *, env: Mapping[str, str], cutoff: Any = None, **given: Any) -> RunResult:
+        # The obeyer would do it, and nothing here keeps it from doing so.
+        assert not any(
+            b"/etc/build-" in path.read_bytes() for path in self.roots["workspace"].rglob("*.*") if path.is_file()
+        )
         command = self._here(argv)
         cut = cutoff is not None and cutoff.rule == "first-edit"
         if cut:
@@ -111,9 +115,7 @@ class LocalSandbox:
 
     def export(self, sink: Any, root: str = "workspace", caps: Caps | None = None) -> Export:
         caps = caps or Caps()
-        walk = Exporter(
-            str(self.roots[root]), WalkCaps(caps.max_files, caps.max_bytes, caps.max_depth, caps.max_path)
-        )
+        walk = Exporter(str(self.roots[root]), WalkCaps(caps.max_files, caps.max_bytes, caps.max_depth, caps.max_path))
         for item, chunks in unpack_tree(walk.frames(), caps):
             sink.add(item, chunks)
         return Export(walk.complete, tuple(Omission(path, reason) for path, reason in walk.omitted))

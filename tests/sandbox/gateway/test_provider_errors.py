@@ -23,7 +23,8 @@ from takeover.sandbox.gateway.settings import Retries, Settings
 from takeover.sandbox.gateway.upstream import ModelUnavailable
 
 QUICK = Retries(attempts=4, wait=0.001, longest_wait=0.002)
-ANSWER = turn(Shell("ls"), say="I look around here and there.", usage=Usage(100, 10))
+SAID = "I look around here and there, and " * 5
+ANSWER = turn(Shell("ls"), say=SAID, usage=Usage(100, 10))
 STREAM = sse(chat_chunk("Hel"), chat_chunk("lo"), chat_chunk(None, "stop"))
 USAGE = sse({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}, "[DONE]")
 
@@ -33,7 +34,7 @@ def settings(policy: str, **more: Any) -> Settings:
 
 
 def fault(**kinds: Any) -> Turn:
-    return Turn("I look around here and there.", (Shell("ls"),), usage=Usage(100, 10), fault=Fault(**kinds))
+    return Turn(SAID, (Shell("ls"),), usage=Usage(100, 10), fault=Fault(**kinds))
 
 
 @pytest.mark.parametrize("api", APIS)

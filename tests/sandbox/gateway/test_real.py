@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 import subprocess
 from pathlib import Path
 
+import gateway_kit
 import pytest
 from gateway_kit import APIS, KEY, Canned, ask, canned, chat_answer, post, provider, real, send, streamed
 
@@ -13,9 +15,11 @@ from takeover.sandbox.errors import InputError
 from takeover.sandbox.gateway.exchange import HttpRequest
 from takeover.sandbox.gateway.gateway import Gateway
 from takeover.sandbox.gateway.real import Real, real_targets, server_targets, trust
+from takeover.sandbox.gateway.redaction import Redactor, Secret
 from takeover.sandbox.gateway.routes import Api
 from takeover.sandbox.gateway.supply import Source, open_supply
 from takeover.sandbox.gateway.upstream import ModelUnavailable
+from takeover.sandbox.gateway.volatile import NOTHING_VOLATILE
 
 HOSTILE = (
     ("Host", "evil.example"),
@@ -50,7 +54,7 @@ def test_what_reaches_the_provider(api: Api) -> None:
         send(gateway, hostile(api))
         seen = server.seen[0]
 
-    assert seen.json() == ask(api) and False or seen.body
+    assert seen.json() == json.loads(ask(api).body)
     assert seen.headers["host"] == server.url.removeprefix("http://")
     keys = {
         name: seen.headers.get(name)
@@ -84,9 +88,9 @@ def test_what_comes_back() -> None:
         ("set-cookie", "x=1"),
         ("retry-after", "3"),
     ]
-    with provider(canned({"error": {}}, 429, headers=headers)) as server, real(server.url) as upstream:
-        with Gateway(upstream) as gateway:
-            response = send(gateway, ask(Api.CHAT))
+    limited = canned({"error": {}}, 429, headers=headers)
+    with provider(limited) as server, real(server.url) as upstream, Gateway(upstream) as gateway:
+        response = send(gateway, ask(Api.CHAT))
 
     assert response.headers == {"content-type": "application/json", "x-request-id": "r1", "retry-after": "3"}
 
@@ -107,12 +111,10 @@ def test_a_redirect_is_refused(status: int) -> None:
 
 def test_an_error_that_quotes_the_key_is_cleaned() -> None:
     """What a provider says of a key does not reach the agent."""
-    from takeover.sandbox.gateway.redaction import Redactor, Secret
-
     said = canned({"error": {"message": f"Incorrect key {KEY}"}}, 418)
-    with provider(said) as server, real(server.url) as upstream:
-        with Gateway(upstream, redactor=Redactor([Secret(KEY)])) as gateway:
-            response = send(gateway, ask(Api.CHAT))
+    redactor = Redactor([Secret(KEY)])
+    with provider(said) as server, real(server.url) as upstream, Gateway(upstream, redactor=redactor) as gateway:
+        response = send(gateway, ask(Api.CHAT))
 
     assert (response.status, KEY.encode() in response.body) == (418, False)
 
@@ -133,18 +135,13 @@ def test_a_server_of_ones_own_gets_no_providers_key() -> None:
     environ = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "GEMINI_API_KEY": KEY}
     for own in ({}, {"TAKEOVER_UPSTREAM_KEY": "local-key-1234"}):
         with provider(canned(chat_answer())) as server:
-            with open_supply(Source(upstream=f"{server.url}/v1/"), {**environ, **own}) as (supply, _):
-                with Gateway(
-                    supply.upstream(
-                        "s",
-                        Gateway.__init__
-                        and __import__(
-                            "takeover.sandbox.gateway.volatile", fromlist=["NOTHING_VOLATILE"]
-                        ).NOTHING_VOLATILE,
-                    )
-                ) as gateway:
-                    for api in APIS:
-                        send(gateway, ask(api))
+            source = Source(upstream=f"{server.url}/v1/")
+            with (
+                open_supply(source, {**environ, **own}) as (supply, _),
+                Gateway(supply.upstream("s", NOTHING_VOLATILE)) as gateway,
+            ):
+                for api in APIS:
+                    send(gateway, ask(api))
             assert len(server.seen) == len(APIS)
             assert KEY not in str([seen.headers for seen in server.seen])
             sent = {seen.headers.get("authorization") for seen in server.seen}
@@ -196,8 +193,6 @@ def test_tls_is_verified_and_private_authorities_are_honoured(
     certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A certificate of nobody's is refused with what to do; SSL_CERT_FILE makes it somebody's."""
-    import gateway_kit
-
     cert, key = certificate
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)

@@ -101,7 +101,9 @@ def test_when_a_test_ends_the_session(name: str, edits: int, code: int | None, f
         ({}, "no cutoff rule"), ({"rule": "turns", "n": 3}, "no cutoff rule"), ({"rule": []}, "no cutoff rule"),
         ({"rule": "edits"}, "positive"), ({"rule": "edits", "n": 0}, "positive"), ({"rule": "edits", "n": 1.5}, "whole"),
         ({"rule": "edits", "n": True}, "positive"), ({"rule": "seconds", "n": "3"}, "positive"),
-        ({"rule": "first-edit", "armed": "first-commit"}, "armed"), ({"rule": "none", "tests": ["("]}, "tests"),
+        ({"rule": "first-edit", "armed": "lunch"}, "armed"), ({"rule": "none", "tests": ["("]}, "tests"),
+        ({"rule": "first-edit", "armed_test": ["make"]}, "without armed"),
+        ({"rule": "first-edit", "armed": "first-commit", "armed_test": "make"}, "armed_test"),
         ({"rule": "none", "suffixes": "py"}, "suffixes"), ({"rule": "none", "ignore": [1]}, "ignore"),
     ],
 )  # fmt: skip
@@ -118,6 +120,7 @@ def test_which_rules_need_the_barrier() -> None:
     assert [rule(name).barrier for name in names] == [True, True, True, False]
     assert rule("edits", n=2).barrier
     assert not rule("seconds", n=2).barrier
+    assert rule("seconds", n=2, armed="first-commit").barrier
 
 
 def test_content_decides() -> None:

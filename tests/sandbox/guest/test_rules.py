@@ -174,7 +174,7 @@ def test_a_task_may_name_its_own_test_command(workspace: Client) -> None:
     ("cutoff", "why"),
     [
         (rule("turns", 3), "no cutoff rule"),
-        (rule("first-edit", armed="first-commit"), "armed"),
+        (rule("first-edit", armed="lunch"), "armed"),
         (rule("edits", 0), "positive"),
         ("first-edit", "not an object"),
     ],
