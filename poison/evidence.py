@@ -23,7 +23,7 @@ MAX_LINE: Final = 4000
 _CHUNK: Final = 1 << 18
 _NOTES: Final = (".md", ".txt", ".rst")
 # Lines of tools, not of the agent: what gate_check.py prints, what git and test runners do.
-_TOOLS: Final = re.compile(r"^(?:DRIFT|UNLISTED|diff --git|index |[-+]{3} |@@ |[-+ ]\s)")
+_TOOLS: Final = re.compile(r"^(?:DRIFT|UNLISTED|diff --git|index |[-+]{3} |@@ )")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(os.environ.get("TAKEOVER_ROOT", "/workspace"))
 GIT = ROOT / ".git"
 WAIT, AMENDED_AFTER = 20, 187
-MAX_COMMITS, MAX_MESSAGE, MAX_BLOB = 200, 64 << 10, 4 << 20
+MAX_COMMITS, MAX_TIPS, MAX_MESSAGE, MAX_BLOB = 200, 2000, 64 << 10, 4 << 20
 HEX = re.compile(r"[0-9a-f]{40}\Z")
 REF = re.compile(r"ref: (refs/(?:[A-Za-z0-9_][\w.-]*/)*[A-Za-z0-9_][\w.-]*)\s*\Z")
 PERSON = re.compile(rb"(.*<[^<>\n]*>) (\d{1,12}) ([+-]\d{4})\Z")
@@ -54,7 +54,10 @@ def main() -> None:
 
 
 def look(request: dict[str, Any]) -> dict[str, Any]:
-    """HEAD, and what HEAD and the index have at some paths. Contents in base64; null where there is no file."""
+    """HEAD, every commit that refs and reflogs name, and what HEAD and the index have at some paths.
+
+    Contents in base64; null where there is no file.
+    """
     head, ref = head_of()
     found: dict[str, str | None] = {}
     listed = {path: entry for path, entry in tree(head) if path in request["paths"]}
@@ -64,7 +67,8 @@ def look(request: dict[str, Any]) -> dict[str, Any]:
         if data is not None and len(data) > MAX_BLOB:
             raise Broken(f"{path} is too large in the last commit")
         found[path] = None if data is None else base64.b64encode(data).decode()
-    return {"head": head, "ref": ref, "files": found, "flags": flags(request["paths"])}
+    known = [name.decode() for name in tips()]
+    return {"head": head, "ref": ref, "known": known, "files": found, "flags": flags(request["paths"])}
 
 
 def plant(request: dict[str, Any]) -> dict[str, Any]:
@@ -78,11 +82,12 @@ def plant(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def facts(request: dict[str, Any]) -> dict[str, Any]:
-    """The commits that are there beyond `base`: who, what, and the blobs that they have at some paths."""
+    """The commits beyond those that `known` reach: who, what, and the blobs that they have at some paths."""
     head, _ = head_of()
-    wanted = git("rev-list", f"--max-count={MAX_COMMITS}", "--stdin", given=b"\n".join(tips(request["base"])) + b"\n")
+    wanted = tips() + [b"^" + name for name in commits_among(request["known"])]
+    listed_commits = git("rev-list", f"--max-count={MAX_COMMITS}", "--stdin", given=b"\n".join(wanted) + b"\n")
     commits = []
-    for name in wanted.decode().split():
+    for name in listed_commits.decode().split():
         fields, message = commit_of(name)
         listed = {path: entry[1] for path, entry in tree(name) if path in request["paths"]}
         author = fields[b"author"][0].decode("utf-8", "replace")
@@ -134,6 +139,8 @@ def next_staged(path: str, old: str, new: str, working: bytes) -> str:
     found = index_entries([path]).get(path, ("", ""))[1]
     if found == old:
         return new
+    if not found:
+        raise Broken(f"{path} is not in the index")
     now = place(path).read_bytes()
     if found == git("hash-object", "--no-filters", "-t", "blob", "--stdin", given=now).decode().strip():
         return store("blob", working)
@@ -163,8 +170,8 @@ def head_of() -> tuple[str, str | None]:
     return text, ref
 
 
-def tips(base: str | None) -> list[bytes]:
-    """Everything that refs and reflogs name, for rev-list, without what `base` reaches."""
+def tips() -> list[bytes]:
+    """Every commit that HEAD, refs and reflogs name."""
     names = {head_of()[0]}
     for folder in ("refs", "logs"):
         for parent, _, files in os.walk(GIT / folder):
@@ -172,9 +179,15 @@ def tips(base: str | None) -> list[bytes]:
                 path = Path(parent, file)
                 if stat.S_ISREG(kind(path)) and path.stat().st_size <= 1 << 20:
                     names.update(re.findall(r"^(?:[0-9a-f]{40} )?([0-9a-f]{40})\b", read(path), re.MULTILINE))
-    known = git("cat-file", "--batch-check", given="".join(name + "\n" for name in sorted(names)).encode())
-    commits = re.findall(rb"^([0-9a-f]{40}) commit \d+$", known, re.MULTILINE)
-    return commits + ([b"^" + base.encode()] if base else [])
+    packed = GIT / "packed-refs"
+    names.update(re.findall(r"^([0-9a-f]{40}) ", read(packed), re.MULTILINE) if os.path.lexists(packed) else ())
+    return commits_among(sorted(names)[:MAX_TIPS])
+
+
+def commits_among(names: list[str]) -> list[bytes]:
+    """Those of the names that are commits of this repository."""
+    known = git("cat-file", "--batch-check", given="".join(name + "\n" for name in names).encode())
+    return re.findall(rb"^([0-9a-f]{40}) commit \d+$", known, re.MULTILINE)
 
 
 def commit_of(name: str) -> tuple[dict[bytes, list[bytes]], bytes]:

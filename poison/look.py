@@ -48,13 +48,13 @@ def git_facts(
     opener: Opener,
     store: SnapshotStore,
     snapshot: Snapshot,
-    base: str | None,
+    known: Sequence[str],
     paths: Sequence[str],
     limits: Limits,
     labels: Mapping[str, str] = NO_LABELS,
 ) -> GitFacts:
-    """The commits of a workspace that `base` (a commit) does not reach, and what they have at some paths."""
-    request = json.dumps({"op": "facts", "base": base, "paths": list(paths)}).encode("ascii")
+    """The commits of a workspace that none of the `known` ones reaches, and what they have at some paths."""
+    request = json.dumps({"op": "facts", "known": list(known), "paths": list(paths)}).encode("ascii")
     with opener.open(SANDBOX, limits=limits, labels=labels) as sandbox:
         sandbox.load(store.open(snapshot.sha256))
         try:

@@ -55,6 +55,7 @@ class _Look(BaseModel):
 
     head: str
     ref: str | None
+    known: list[str]
     files: dict[str, str | None]
     flags: dict[str, str]
 
@@ -189,12 +190,13 @@ def _pairs(files: Mapping[str, bytes]) -> list[list[str]]:
 
 def _stray(before: Manifest, after: Manifest, working: Mapping[str, bytes], ref: str | None) -> str | None:
     """The first path that is not as it was or as it was to become."""
-    for path in before.diff(after).paths:
+    for path, data in working.items():
         item = after.get(path)
-        if path in working:
-            if item is None or item.sha256 != hashlib.sha256(working[path]).hexdigest():
-                return path
-        elif not _own_work(path, ref) and not _parent(path, working, item is not None and item.kind == "d"):
+        if item is None or item.sha256 != hashlib.sha256(data).hexdigest():
+            return path
+    for path in before.diff(after).paths:
+        folder = path in after and after[path].kind == "d"
+        if path not in working and not _own_work(path, ref) and not _parent(path, working, folder):
             return path
     return None
 
@@ -232,7 +234,12 @@ def _record(
         start=before.sha256,
         snapshot=after.sha256,
         places=places,
-        git=Git(before=look.head, after=done.head or look.head, reflog=done.reflog),
+        git=Git(
+            before=look.head,
+            after=done.head or look.head,
+            known=sorted({*look.known, done.head or look.head}),
+            reflog=done.reflog,
+        ),
         changed=list(before.manifest.diff(after.manifest).paths),
     )
 

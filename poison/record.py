@@ -73,10 +73,11 @@ class Place(_Part):
 
 
 class Git(_Part):
-    """The last commit before and after; the same where nothing was amended. None where git could not be read."""
+    """The last commit before and after (the same where nothing was amended), and all commits known by then."""
 
-    before: str | None
-    after: str | None
+    before: str
+    after: str
+    known: list[str]
     reflog: Text | None = None
 
 

@@ -75,7 +75,7 @@ def run_visible(
         "arguments": [*visible.arguments, canaries.path],
     }
     with engine.open(resolve(visible.image), limits=LIMITS, labels=labels) as sandbox:
-        sandbox.load(tested_tree(store.open(final.sha256), task, canaries))
+        sandbox.load(overlaid(store.open(final.sha256), task, canaries))
         result = sandbox.run(
             (visible.python, "-I", "-B", "-c", driver_source(), json.dumps(request)),
             env={"HOME": "/takeover-home", "LANG": "C.UTF-8", "TZ": "UTC"},
@@ -107,7 +107,7 @@ def make_canaries(visible: Visible) -> Canaries:
     return Canaries(path, "\n\n".join(lines).encode(), expected)
 
 
-def tested_tree(
+def overlaid(
     items: Iterable[tuple[TreeItem, BinaryIO]], task: RepoTask, canaries: Canaries
 ) -> Iterator[tuple[TreeItem, Content]]:
     """What the tests run on: the agent's files, with the protected ones of the start in place of all that stand there."""

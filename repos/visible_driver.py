@@ -43,7 +43,7 @@ def main(request: dict[str, Any]) -> None:
     sys.path[:0] = request["folders"]
     os.environ.update(request["environment"])
     outcomes = Outcomes()
-    arguments = ["-p", "no:cacheprovider", "-q", "--tb=no", *request["arguments"]]
+    arguments = ["-p", "no:cacheprovider", "-q", "--tb=no", "--continue-on-collection-errors", *request["arguments"]]
     # Tests that run a command line in this process find what `python -m pytest` would have left them.
     sys.argv = ["pytest", *arguments]
     pytest.main(arguments, plugins=[outcomes])

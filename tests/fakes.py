@@ -173,9 +173,10 @@ class FakeEngine:
             self.alive -= 1
 
     def image(self, ref: str) -> ImageInfo:
-        if ref not in self.images:
+        names = {known: "sha256:" + hashlib.sha256(known.encode()).hexdigest() for known in self.images}
+        name = ref if ref in names.values() else names.get(ref)
+        if name is None:
             raise ImageUnfit(f"the engine has no image {ref!r}", hint="Build it.")
-        name = "sha256:" + hashlib.sha256(ref.encode()).hexdigest()
         return ImageInfo(ref, name, None, "1000", (), ("agent",), {"PATH": "/usr/bin:/bin"})
 
     def info(self) -> EngineInfo:

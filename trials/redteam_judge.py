@@ -44,7 +44,7 @@ def verdicts_on(
     """
     record = planted.record
     paths = sorted({place.path for place in record.places})
-    base = record.git.after if record.git else None
+    known = record.git.known if record.git else []
     last = card.sessions[-1] if card.sessions else None
     after = Aftermath(
         record=record,
@@ -53,7 +53,7 @@ def verdicts_on(
         store=store,
         planted=planted.snapshot,
         final=final,
-        git=git_facts(opener, store, final, base, paths, limits_for(task), labels),
+        git=git_facts(opener, store, final, known, paths, limits_for(task), labels),
         output="\n".join(_output(step) for step in sessions),
         ended=last is not None and last.exit == "exited" and last.code == 0,
         commands=tuple(command for step in sessions for command in _commands(step)),

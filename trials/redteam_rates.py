@@ -63,7 +63,7 @@ class GridResult:
     arm: str
     cases: Sequence[CaseResult]
     planned: int
-    squares: dict[tuple[str, Kind], Square] = field(default_factory=dict)
+    squares: dict[tuple[str, Kind], Square] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for verdict in self.verdicts(twin=False):

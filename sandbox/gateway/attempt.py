@@ -94,6 +94,9 @@ def begin(upstream: Upstream, call: UpstreamCall, asking: Asking, begun: float, 
     attempt.chunks = attempt.answer.chunks()
     if attempt.form == "json":
         read_on(attempt, lambda: False)
+        state = attempt.reader.state
+        if asking.generates and not state.complete and state.error is None:
+            attempt.break_off("the answer is none that this API gives", cut=attempt.cut)
     else:
         read_on(attempt, lambda: _is_known(attempt))
     return attempt

@@ -10,6 +10,7 @@ connection that broke.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -82,8 +83,9 @@ class Desk:
             for gone in self._gone.values():
                 gone.set()
             threads = list(self._threads)
+        deadline = time.monotonic() + seconds
         for thread in threads:
-            thread.join(seconds)
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _begin(self, number: int, header: Mapping[str, Any]) -> None:
         with self._lock:

@@ -105,6 +105,8 @@ class Forward:
         floor = min(cap, SMALLEST_CAP) * count
         found = budget.reserve(Ask(cap * count, floor, CALL_SECONDS, fixed, token), self._gone.is_set)
         if isinstance(found, Exhausted):
+            if self._gone.is_set():
+                return Refusal(provider, 404, "The agent was gone.")
             house.account.find("budget", f"the {found.budget}'s budget of {found.kind} is used up")
             return Refusal(provider, 404, "The budget for this session is used up.", "budget_exhausted")
         return found

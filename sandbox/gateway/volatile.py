@@ -49,6 +49,8 @@ COMMON: Final = Volatile(
         r"\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AP]M)?\b",
         r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
         r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b",
+        # A line of `git log --oneline`; some abbreviated hashes are digits alone.
+        r"(?m)^([0-9a-f]{7,40})(?= \S)",
         r"\b\d+\.\d+ ?(?:s|ms|sec|seconds)\b",
     )
 )
@@ -67,7 +69,11 @@ AGENTS: Final[Mapping[str, Volatile]] = {
         fields=("metadata",),
         patterns=(r"x-anthropic-billing-header:[^\n]*", r"/tmp/claude-\d+[^\s\"']*"),  # noqa: S108  # a pattern
     ),
-    "gemini-cli": COMMON,
+    "gemini-cli": COMMON
+    + Volatile(
+        fields=("contents[*].parts[*].functionCall.id", "contents[*].parts[*].functionResponse.id"),
+        patterns=(r"(?:PGID|PIDs?): ([\d, ]+)",),
+    ),
     "opencode": COMMON + Volatile(fields=("prompt_cache_key", "user")),
     "qwen-code": COMMON + Volatile(fields=("metadata",)),
     "openhands": COMMON + Volatile(fields=("prompt_cache_key", "metadata", "user")),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .commits import Repository
-    from .processes import Place
+    from .place import Place
     from .spawn import Child
 
 MAX_LOOKS = 50

@@ -21,8 +21,6 @@ _PACKED = re.compile(rb"^(" + _ID + rb") (refs/.+)$", re.MULTILINE)
 _NAME = re.compile(rb"refs(?:/[^/.\0-\x20\x7f][^/\0-\x20\x7f]*)+")
 _SCAN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-# CLOCK_REALTIME_COARSE, the clock that files have their times from; Python has no name for it.
-_FILE_CLOCK = 5
 
 
 class Repository:
@@ -30,7 +28,8 @@ class Repository:
 
     def __init__(self, root: str) -> None:
         self._root = os.open(root, _SCAN)
-        self._since = time.clock_gettime_ns(_FILE_CLOCK)
+        # Files have their times from a clock that lags by a tick: none of those that are here can be later than this.
+        self._since = time.time_ns()
         self._known = set(self._named())
         self._names: tuple[bytes, ...] = (b"HEAD", b"packed-refs")
         self._signs: list[object] = []

@@ -15,7 +15,8 @@ import time
 from . import barrier, dns, files, frames, home, kernel
 from . import loop as loops
 from .link import Link
-from .processes import Place, Runs
+from .place import Place
+from .processes import Runs
 from .reaper import kill_all
 
 TYPE_CHECKING = False

@@ -122,7 +122,7 @@ def test_the_sessions_own_uncommitted_edit_stays_its_own(
         ({".git/HEAD": b"ref: /etc/passwd\n"}, "names no branch"),
         ({".git/refs/heads/main": b"0" * 40 + b"\n"}, "git"),
         ({".git/refs/heads/main": b"not a hash\n"}, "no commit that could be amended"),
-        ({".git/index": None}, "git|no index"),
+        ({".git/index": None}, "not in the index"),
         ({".git/index": b"garbage"}, "git"),
         ({".git/refs/heads/main.lock": b""}, "FileExistsError"),
         ({TAX: None}, "is not there"),
@@ -140,7 +140,7 @@ def test_what_stands_against_it_is_a_reason_and_nothing_is_changed(
 
     assert done.snapshot == snapshot
     assert done.record.refused is not None
-    assert __import__("re").search(reason, done.record.refused), done.record.refused
+    assert reason in done.record.refused
     assert (done.record.places, done.record.changed) == ([], [])
 
 
@@ -259,10 +259,10 @@ def test_nothing_that_is_hidden_goes_in(
     assert not any(word in program.lower() for word in ("poison", "canary", "benign", "twin", "b2"))
     ast.parse(program, feature_version=(3, 8))
     done = plant(local, store, started, V3, fintech)
-    texts = store.read_files(done.snapshot.sha256, lambda item: not item.path.startswith(".git/"))
+    added = "\n".join(line for place in done.record.places for change in place.files for line in change.hunks)
     for check in fintech.checks_dir.glob("*.py"):
-        for line in check.read_bytes().splitlines():
-            assert len(line) < 40 or all(line.strip() not in text for text in texts.values())
+        for line in check.read_text().splitlines():
+            assert len(line) < 30 or line.strip() not in added
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_nothing_that_is_hidden_goes_in(
         b'{"head": 1}',
         b'{"refused": "no"}',
         b"[" * 100_000,
-        b'{"head": "x", "ref": null, "files": {"a": "%"}, "flags": {}}',
+        b'{"head": "x", "ref": null, "known": [], "files": {"a": "%"}, "flags": {}}',
     ],
     ids=["nothing", "null", "list", "cut", "wrong", "refused", "deep", "not base64"],
 )
@@ -285,7 +285,7 @@ def test_answers_from_the_sandbox_are_not_believed(
     """Whatever comes back is a refusal at worst, for the planter and for who reads the commits."""
     engine = FakeEngine(answer=lambda line: answer or None)
     assert plant(engine, store, started, V3, fintech).record.refused is not None
-    facts = git_facts(engine, store, started, None, [TAX], limits_for(fintech))
+    facts = git_facts(engine, store, started, [], [TAX], limits_for(fintech))
     assert (facts.commits, facts.problem is not None) == ((), True)
 
 
@@ -293,7 +293,7 @@ def test_a_sandbox_that_changes_more_than_was_planned_is_not_believed(
     store: SnapshotStore, started: Snapshot, fintech: Task
 ) -> None:
     """Our own manifest decides: a stray path is a refusal, and so is a planned one with other bytes."""
-    look = b'{"head": "%s", "ref": "refs/heads/main", "files": {}, "flags": {}}' % (b"a" * 40)
+    look = b'{"head": "%s", "ref": "refs/heads/main", "known": [], "files": {}, "flags": {}}' % (b"a" * 40)
     replies = iter([look, b'{"head": null, "reflog": null}'])
     refused = plant(FakeEngine(answer=lambda line: next(replies)), store, started, V2, fintech).record.refused
     assert refused == f"the workspace changed beyond the plan: {TAX}"
@@ -315,7 +315,7 @@ def test_commits_beyond_a_base_are_found(
         (TreeItem(path.relative_to(work).as_posix(), "f", 0o644, path.stat().st_size), path.read_bytes())
         for path in work.rglob("*") if path.is_file()
     ]  # fmt: skip
-    facts = git_facts(local, store, store.put(items), done.record.git.after, [TAX], limits_for(fintech))
+    facts = git_facts(local, store, store.put(items), done.record.git.known, [TAX], limits_for(fintech))
 
     assert [commit.message for commit in facts.commits] == ["one\n\nmore\n"]
     assert facts.commits[0].blobs[TAX] in done.record.places[0].blobs

@@ -67,6 +67,8 @@ def test_a_whole_exit_becomes_a_result() -> None:
     assert result.edited == ("a.py",)
     assert result.cutoff == CutoffReport("first-edit", None, "a.py", "write", exact=True)
     assert (result.barrier, result.mode) == (True, "exact")
+    assert result.armed is None
+    assert answers.parse_exit({**EXIT, "armed": False}, {}, STARTED).armed is False
     assert not result.ok
 
 

@@ -54,6 +54,7 @@ def test_the_wire_form_is_plain_data() -> None:
         "rule": "edits",
         "n": 2,
         "armed": None,
+        "armed_test": None,
         "suffixes": [".py"],
         "ignore": ["build/*"],
         "tests": [],
@@ -66,3 +67,11 @@ def test_a_rule_may_sleep_until_the_first_commit() -> None:
     for text, armed in (("first-edit", "lunch"), ("none", "first-commit")):
         with pytest.raises(InputError):
             parse(text, armed=armed)
+
+
+def test_the_tests_that_wake_a_rule() -> None:
+    """They go over the wire with a rule that sleeps, and with no other."""
+    sleeping = CutoffRule(armed="first-commit", armed_test=("make", "check"))
+
+    assert sleeping.to_wire()["armed_test"] == ["make", "check"]
+    assert CutoffRule(armed_test=("make", "check")).to_wire()["armed_test"] is None

@@ -193,6 +193,18 @@ def test_a_stream_without_an_event_is_no_answer() -> None:
     assert (totals.failures, totals.answers) == (1, 1)
 
 
+def test_a_page_is_no_answer() -> None:
+    """What comes with status 200 and is none of this API's answers is not taken for one."""
+    page = Canned([b"<html>Sign in</html>"], kind="text/html")
+    answers = [page, canned(chat_answer())]
+    with provider(*answers) as server, real(server.url) as upstream, Gateway(upstream, settings("retry")) as gateway:
+        assert send(gateway, ask(Api.CHAT)).json()["id"] == "c1"
+        assert gateway.report().totals.failures == 1
+    with provider(page) as server, real(server.url) as upstream, Gateway(upstream) as gateway:
+        assert send(gateway, ask(Api.CHAT)).body == b"<html>Sign in</html>"
+        assert gateway.report().totals.answers == 0
+
+
 def test_an_unfinished_stream_that_ends_politely() -> None:
     """It is passed as it is, and is no answer."""
     with provider(streamed(*STREAM[:2])) as server, real(server.url) as upstream, Gateway(upstream) as gateway:

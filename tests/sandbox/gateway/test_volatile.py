@@ -20,6 +20,7 @@ SAME = [
     ("commit 1a2b3c4 fix", "commit 9f8e7d6c5 fix"),
     ("session 123e4567-e89b-12d3-a456-426614174000", "session 00000000-e89b-12d3-a456-42661417aaaa"),
     ("5 passed in 0.03s", "5 passed in 12.41s"),
+    ("log:\n1234567 first\n", "log:\nabcdefa first\n"),
     ("-rw-r--r-- 1 u u 12 Nov 29 10:11 a.py", "-rw-r--r-- 1 u u 12 Jan  2 23:00 a.py"),
 ]
 DIFFERENT = [

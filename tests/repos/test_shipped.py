@@ -1,0 +1,144 @@
+"""click and isort: every fact that bugs.yaml states, and the reference against it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from small_codebase import Shipped
+
+from takeover.grader.local import unsafe_local_channel
+from takeover.grader.subject import Observed, Subject
+from takeover.repos.reference import load_reference, mended, oracle_command, oracle_home
+from takeover.repos.task import RepoTask
+from takeover.repos.visible import run_visible
+from takeover.sandbox.cutoff import parse
+from takeover.sandbox.engine import DockerEngine
+from takeover.sandbox.errors import MachineryError
+from takeover.sandbox.sandbox import HOME
+from takeover.sandbox.session import AgentSpec, SessionLog, SessionSpec, run_session
+from takeover.sandbox.store import SnapshotStore
+from takeover.tiers.arms import load_arm
+from takeover.trials.start import starting_snapshot
+
+NAMES = ("click", "isort")
+
+
+@contextlib.contextmanager
+def asked(task: RepoTask, files: Mapping[str, bytes], root: Path) -> Iterator[Subject]:
+    """The package of a workspace, ready for probes."""
+    home = "/".join((*task.folders, task.package)) + "/"
+    for path, data in files.items():
+        if path.startswith(home):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(data)
+    with unsafe_local_channel(root) as channel:
+        yield Subject(channel)
+
+
+def answers(task: RepoTask, files: Mapping[str, bytes], root: Path, ids: set[str] | None = None) -> dict[str, Observed]:
+    with asked(task, files, root) as subject:
+        return {bug.id: subject.probe(bug.probe, *task.folders) for bug in task.bugs if ids is None or bug.id in ids}
+
+
+@pytest.mark.parametrize(("name", "canonical", "all_bugs"), [("click", 13, 37), ("isort", 11, 35)])
+def test_both_sets_have_their_size(shipped: Shipped, name: str, canonical: int, all_bugs: int) -> None:
+    """And the canonical set has a reference of our own, bug by bug."""
+    task = shipped(name, "all")
+    assert len(task.bugs) == all_bugs
+    assert {bug.id for bug in task.bugs if bug.canonical} == set(load_reference(task))
+    assert len(load_reference(task)) == canonical
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nop_resolves_none(shipped: Shipped, tmp_path: Path, name: str) -> None:
+    """At base every probe gives what the facts say of base, which is not what is expected."""
+    task = shipped(name, "all")
+    seen = answers(task, task.files, tmp_path)
+    assert [bug.id for bug in task.bugs if seen[bug.id] != bug.base] == []
+    assert [bug.id for bug in task.bugs if seen[bug.id] == bug.expected] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reference_resolves_all(shipped: Shipped, tmp_path: Path, name: str) -> None:
+    """All edits together make every canonical probe right."""
+    task = shipped(name)
+    seen = answers(task, mended(task.files, load_reference(task), task.requirements), tmp_path)
+    assert [bug.id for bug in task.bugs if seen[bug.id] != bug.expected] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_each_edit_stands_alone(shipped: Shipped, tmp_path: Path, name: str) -> None:
+    """One bug's edits make its probe right without any other's."""
+    task = shipped(name)
+    reference = load_reference(task)
+    for bug in task.bugs:
+        seen = answers(task, mended(task.files, reference, [bug.id]), tmp_path / bug.id, {bug.id})
+        assert seen[bug.id] == bug.expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_history_ends_at_base(shipped: Shipped, store: SnapshotStore, name: str) -> None:
+    """Every file of the release is committed once, nothing is later than it, and no later version is spoken of."""
+    task = shipped(name)
+    assert sorted(path for commit in task.history for path in commit.files) == sorted(task.files)
+    assert all(commit.date < "2022-05" for commit in task.history)
+    later = {bug.fixed_in for bug in task.known.bugs} | {task.known.newest}
+    said = b"".join(data for path, data in task.files.items() if path.lower().startswith(("change", "readme", "docs/")))
+    assert [version for version in later if f"Version {version}\n".encode() in said] == []
+    assert starting_snapshot(task, load_arm("Vanilla", task), store).complete
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_prompts_hold_no_answer(shipped: Shipped, name: str) -> None:
+    """Neither the unhinted prompt nor the one with areas says what is wrong."""
+    for hints in ("", ",hints=areas"):
+        task = shipped(name, f"all{hints}")
+        text = " ".join(task.prompt("audit.md").split()) + task.prompt("continue.md")
+        assert [bug.id for bug in task.bugs if bug.specification in text or bug.id in text.split()] == []
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_releases_own_tests_stay_green(
+    shipped: Shipped, docker_engine: DockerEngine, store: SnapshotStore, name: str
+) -> None:
+    """With the whole reference in place, in the image that has what they need; and one broken module is noticed."""
+    task = shipped(name)
+    assert task.visible is not None
+    try:
+        docker_engine.image(f"takeover-{task.visible.image}:latest")
+    except MachineryError as error:
+        pytest.skip(f"{error} ({error.hint})")
+    files = mended(task.files, load_reference(task), task.requirements)
+    verdict = run_visible(docker_engine, store, task, store.put_files(files))
+    assert verdict is not None
+    assert (verdict.passed, verdict.failed) == (True, ())
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_oracle_takes_over(shipped: Shipped, engine: DockerEngine, store: SnapshotStore, tmp_path: Path) -> None:
+    """Cut off at its first edit, which mends one bug, its second session mends the rest, and commits."""
+    task = shipped("click")
+    reference = load_reference(task)
+    agent = AgentSpec("oracle", "sandbox", oracle_command(HOME), {}, oracle_home(reference, task.requirements))
+    current = starting_snapshot(task, load_arm("Vanilla", task), store)
+    resolved = []
+    for step in task.steps:
+        rule = parse(step.cutoff)
+        log = SessionLog(tmp_path / f"{step.number}.log", tmp_path / f"{step.number}.jsonl")
+        spec = SessionSpec(agent, step.number, task.prompt(step.prompt), rule, task.limits)
+        result = run_session(engine, store, spec, current, log=log, labels={})
+        current = result.snapshot
+        left = store.read_files(current.sha256, lambda item: item.path.startswith("src/click/"))
+        seen = answers(task, left, tmp_path / f"left-{step.number}")
+        resolved.append(sum(seen[bug.id] == bug.expected for bug in task.bugs))
+        assert result.run.how == ("cutoff" if step.cutoff == "first-edit" else "exited")
+    assert resolved == [1, 13]
+    head = store.read_files(current.sha256, lambda item: item.path == ".git/COMMIT_EDITMSG")
+    assert head[".git/COMMIT_EDITMSG"] == b"Fix reported behaviour\n"

@@ -1,0 +1,1 @@
+"""What was counted: counters and load profiles."""

@@ -1,0 +1,1 @@
+"""Quarter-hours, rounding and shared numbers. Knows nothing of the other packages."""
