@@ -56,6 +56,10 @@ bench: venv-dev ## Measure against bare containers; writes bench/latest.json
 	@images/build.sh sandbox
 	@$(WITH_ENGINE) exec $(VENV)/bin/python -m bench $(ARGS)
 
+.PHONY: mutants
+mutants: venv-dev ## Every wrong solution of every requirement, and the check that catches it
+	$(VENV)/bin/python -m takeover.trials.mutants_table $(ARGS)
+
 .PHONY: doctor
 doctor: venv ## Check that the engine can hold a sandbox
 	@images/engine.sh

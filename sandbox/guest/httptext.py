@@ -19,9 +19,7 @@ MAX_SIZE_LINE, MAX_TRAILERS = 256, 8 << 10
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _REQUEST_LINE = re.compile(rb"(" + _TOKEN + rb") ([\x21-\x7e]+) HTTP/1\.([01])")
-_HEADER = re.compile(
-    rb"(" + _TOKEN + rb"):[ \t]*((?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?)[ \t]*"
-)
+_HEADER = re.compile(rb"(" + _TOKEN + rb"):([\t\x20-\x7e\x80-\xff]*)")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _SIZE = re.compile(rb"([0-9a-fA-F]{1,8})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r\n")
 _TRAILER = re.compile(rb"[\t\x20-\x7e\x80-\xff]*\r\n")
@@ -102,7 +100,7 @@ def take_head(buffer: bytearray) -> Head | None:
         match = _HEADER.fullmatch(line)
         if match is None:
             raise BadRequest(400, "not a header line")
-        headers.append((match[1].decode("ascii"), match[2].decode("latin-1")))
+        headers.append((match[1].decode("ascii"), match[2].strip(b" \t").decode("latin-1")))
     return Head(request[1].decode("ascii"), request[2].decode("ascii"), request[3] == b"0", headers)
 
 

@@ -45,9 +45,7 @@ def carry_out(
     """Run a plan in a folder; the result, and what a person saw."""
     seen = Silent()
     paths = RunPaths(folder)
-    return execute(
-        plan, engine=engine, paths=paths, signer=key, resume=resume, parallel=parallel, progress=seen
-    ), seen
+    return execute(plan, engine=engine, paths=paths, signer=key, resume=resume, parallel=parallel, progress=seen), seen
 
 
 class Meddled:

@@ -45,7 +45,9 @@ def total_of(result: RunResult) -> RunSummary:
     return summary
 
 
-@pytest.mark.parametrize("kind", [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, MachineryError)])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, MachineryError)]
+)
 def test_each_failure_is_counted_on_its_own_side(tmp_path: Path, key: Signer, kind: type[MachineryError]) -> None:
     """A failure of the machinery is never a zero, one that the agent brings about always is, and all are written down."""
 
