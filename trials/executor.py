@@ -41,7 +41,8 @@ class LocalExecutor:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             self._give_up()
-            wait(pending)
+            # One that was cancelled before it began is never notified: to wait for it is to wait for ever.
+            wait({future for future in pending if not future.cancelled()})
             self._give_up()
             raise
         finally:
