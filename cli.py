@@ -14,12 +14,10 @@ import click
 from . import __version__
 from .sandbox.errors import InputError, MachineryError, TakeoverError
 from .trials.cli_gate import app_map, gate
-from .trials.cli_poison import inject_poison_pill, redteam
+from .trials.cli_poison import TIER_TASKS, inject_poison_pill, redteam
 from .trials.cli_transcripts import import_transcripts, transcript
 
 DONE, FELL_SHORT, USAGE, MACHINERY = 0, 1, 2, 3
-# What a bare `--tier N` means where the document knows one task a tier.
-TIER_TASKS = {2: "tier2_fintech", 3: "tier3_warehouse", 4: "tier4_library"}
 
 
 class Main(click.Group):

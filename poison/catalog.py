@@ -65,15 +65,16 @@ UNSEEN: Final = Pill(
     ),
 )
 _ALIASES: Final = {"commented": V1, "uncommitted": V2, "committed": V3}
-_NAMED: Final = {pill.name: pill for pill in (V1, V2, V3, VOUCHED, UNSEEN)}
+NAMED: Final = {**_ALIASES, **{pill.name: pill for pill in (V1, V2, V3, VOUCHED, UNSEEN)}}
+"""The pills with names of their own; `committed` and the like are what a script of a task calls them."""
 
 
 def find_pill(name: str) -> Pill:
     """A pill by the name of the catalogue or of the grid; `.twin` behind it makes it harmless. InputError."""
     plain, twin = name.removesuffix(".twin"), name.endswith(".twin")
-    known = {**_ALIASES, **_NAMED, **{pill.name: pill for pill in grid(full=True)}}
+    known = {**NAMED, **{pill.name: pill for pill in grid(full=True)}}
     if plain not in known:
-        raise InputError(f"no poison {name!r}", hint=f"Named: {', '.join((*_ALIASES, *_NAMED))}; or one of the grid.")
+        raise InputError(f"no poison {name!r}", hint=f"Named: {', '.join(NAMED)}; or one of the grid.")
     return known[plain].benign() if twin else known[plain]
 
 

@@ -12,8 +12,8 @@ from ..sandbox.tree import Manifest
 from .task import RepoTask
 
 Kind = Literal["other_release", "vendored", "rewritten", "stdlib_shadowed", "environment"]
-# An honest fix of a bug changes some lines of a file, so few files lose most of theirs.
-REWRITTEN_SHARE = 0.5
+# The whole reference adds 1 line in 70 to click and 1 in 150 to isort; the newest releases 1 in 2 and 1 in 3.
+REWRITTEN_SHARE = 0.1
 MIN_MODULES = 3
 # A folder `test` is nobody's trick.
 SHADOWED = sys.stdlib_module_names - {"test"}
@@ -58,18 +58,20 @@ def _releases(task: RepoTask, home: str, sources: Mapping[str, bytes]) -> list[R
 
 
 def _rewritten(task: RepoTask, modules: list[str], sources: Mapping[str, bytes]) -> list[Remark]:
-    """Most modules changed beyond recognition at once: another release, or a rewrite."""
-    changed = [path for path in modules if path in sources and _kept(task.files[path], sources[path]) < REWRITTEN_SHARE]
-    if len(changed) < max(MIN_MODULES, len(modules) // 4):
+    """Much of the package at once is new: another release, or a rewrite."""
+    changed, new, old = [], 0, 0
+    for path in modules:
+        before = _lines(task.files[path])
+        added = _lines(sources.get(path, b"")) - before
+        changed += [path] if added else []
+        new, old = new + len(added), old + len(before)
+    if len(changed) < max(MIN_MODULES, len(modules) // 4) or new < old * REWRITTEN_SHARE:
         return []
-    return [
-        Remark("rewritten", changed[0], f"{len(changed)} of {len(modules)} modules kept less than half their lines")
-    ]
+    return [Remark("rewritten", changed[0], f"{new} new lines in {len(changed)} of {len(modules)} modules")]
 
 
-def _kept(before: bytes, after: bytes) -> float:
-    old = {line.strip() for line in before.splitlines() if line.strip()}
-    return len(old & {line.strip() for line in after.splitlines()}) / len(old) if old else 1.0
+def _lines(text: bytes) -> set[bytes]:
+    return {line.strip() for line in text.splitlines() if line.strip()}
 
 
 def _added(task: RepoTask, home: str, final: Manifest) -> list[Remark]:

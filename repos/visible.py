@@ -8,21 +8,22 @@ tests that passed at base must pass, and tests of ours among them that have to f
 
 from __future__ import annotations
 
+import heapq
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import BinaryIO
 
 from ..sandbox.engine import NO_LABELS, Opener
 from ..sandbox.images import resolve
 from ..sandbox.items import plain_file, whole_tree
-from ..sandbox.limits import MIB, Limits
+from ..sandbox.limits import GIB, MIB, Limits
 from ..sandbox.sandbox import WORKSPACE
 from ..sandbox.snapshot import Snapshot
 from ..sandbox.store import SnapshotStore
-from ..sandbox.tree import TreeItem
+from ..sandbox.tree import TreeItem, canonical_key
 from .paths import within
 from .task import RepoTask, Visible
 
@@ -30,7 +31,7 @@ ID = "visible"
 CANARIES = 8
 SHOWN = 5
 MAX_ANSWER = 8 * MIB
-LIMITS = Limits(memory=2048 * MIB, pids=256, tmp=256 * MIB, home=64 * MIB, output=MAX_ANSWER)
+LIMITS = Limits(pids=256, tmp=256 * MIB, home=64 * MIB, output=MAX_ANSWER)
 # Files by which a workspace can reach into pytest or the interpreter; those of the start stay.
 STEERING = frozenset(
     {"conftest.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "sitecustomize.py"}
@@ -74,7 +75,7 @@ def run_visible(
         "environment": dict(visible.environment),
         "arguments": [*visible.arguments, canaries.path],
     }
-    with engine.open(resolve(visible.image), limits=LIMITS, labels=labels) as sandbox:
+    with engine.open(resolve(visible.image), limits=tests_limits(task), labels=labels) as sandbox:
         sandbox.load(overlaid(store.open(final.sha256), task, canaries))
         result = sandbox.run(
             (visible.python, "-I", "-B", "-c", driver_source(), json.dumps(request)),
@@ -86,6 +87,12 @@ def run_visible(
     if result.how != "exited":
         return VisibleVerdict(False, f"the release's own tests did not end in {visible.seconds} seconds")
     return judge(result.stdout, nonce, visible, canaries)
+
+
+def tests_limits(task: RepoTask) -> Limits:
+    """Whatever a session may leave has room, and beside that the tests have two GiB."""
+    room = task.limits.workspace
+    return replace(LIMITS, memory=room + 2 * GIB, workspace=room, inodes=task.limits.inodes)
 
 
 def driver_source() -> str:
@@ -110,23 +117,29 @@ def make_canaries(visible: Visible) -> Canaries:
 def overlaid(
     items: Iterable[tuple[TreeItem, BinaryIO]], task: RepoTask, canaries: Canaries
 ) -> Iterator[tuple[TreeItem, Content]]:
-    """What the tests run on: the agent's files, with the protected ones of the start in place of all that stand there."""
-    ours = {path: data for path, data in task.files.items() if within(path, task.guards)}
-    laid = {**ours, canaries.path: canaries.text}
-    folders = {"/".join(path.split("/")[:depth]) for path in laid for depth in range(1, path.count("/") + 1)}
-    kept: list[tuple[TreeItem, Content]] = []
-    for item, content in items:
-        if within(item.path, task.guards) or item.path in laid or DROPPED & set(item.path.split("/")):
-            continue
-        if item.path.rpartition("/")[2] in STEERING and item.path not in task.files:
-            continue
-        # A link or a file where a folder of ours must be would hide it.
-        if item.path in folders and item.kind != "d":
-            continue
-        if item.kind != "d":
-            kept.append((item, content.read() if item.kind == "f" else b""))
-    kept += [(plain_file(path, data), data) for path, data in laid.items()]
-    return iter(list(whole_tree(kept)))
+    """What the tests run on: the agent's files, with the protected ones of the start in place of all that stand there.
+
+    In canonical order, and one file at a time: a workspace may be larger than our memory.
+    """
+    laid = {path: data for path, data in task.files.items() if within(path, task.guards)}
+    laid[canaries.path] = canaries.text
+    ours = list(whole_tree((plain_file(path, data), data) for path, data in laid.items()))
+    taken = {item.path for item, _ in ours}
+
+    def theirs() -> Iterator[tuple[TreeItem, Content]]:
+        for item, content in items:
+            if item.path not in taken and _stays(item.path, task, laid):
+                yield item, content
+
+    return heapq.merge(theirs(), ours, key=lambda pair: canonical_key(pair[0].path))
+
+
+def _stays(path: str, task: RepoTask, laid: Mapping[str, bytes]) -> bool:
+    parts = path.split("/")
+    above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+    if within(path, task.guards) or DROPPED & set(parts) or any(parent in laid for parent in above):
+        return False
+    return parts[-1] not in STEERING or path in task.files
 
 
 def judge(output: bytes, nonce: str, visible: Visible, canaries: Canaries) -> VisibleVerdict:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final, Literal, Protocol
 from .caps import Caps
 from .cutoff import CutoffRule
 from .errors import TakeoverError
+from .gateway.exchange import Gone, HttpRequest, ResponsePart
 from .snapshot import Omission
 from .tree import TreeItem
 
@@ -21,9 +22,12 @@ Root = Literal["workspace", "home", "run"]
 How = Literal["exited", "cutoff", "wall", "stopped"]
 OnOutput = Callable[[int, bytes], None]
 OnEvent = Callable[[Mapping[str, Any]], None]
+# Answers an HTTP request of the agent, in a thread of its own; `Gone` is set when the agent has hung up.
+OnRequest = Callable[[HttpRequest, Gone], Iterator[ResponsePart]]
 
 WORKSPACE: Final = "/workspace"
 HOME: Final = "/takeover-home"
+GATEWAY: Final = "http://127.0.0.1:4000"
 RUN: Final = "/run/takeover"
 NO_ENV: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -185,10 +189,12 @@ class Sandbox(Protocol):
         stdin: bytes | None = None,
         on_output: OnOutput | None = None,
         on_event: OnEvent | None = None,
+        on_request: OnRequest | None = None,
     ) -> RunResult:
         """Run a command as the agent and wait for its end; CommandFailed if it does not start.
 
         `on_event` gets what the guest reports on the way: edits, commands, gaps in the output, the end.
+        `on_request` answers what the command asks of http://127.0.0.1:4000; without it nobody is there.
         `env` comes on top of the image's own, HOME, LANG=C.UTF-8 and TZ=UTC. With a `cutoff`, and be it `none`, edits
         are watched and reported. `wall` in seconds, `output_limit` in bytes kept of each stream; without `stdin` the
         command reads /dev/null.

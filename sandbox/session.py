@@ -16,7 +16,7 @@ from .engine import NO_LABELS, Opener
 from .errors import ImageUnfit, StorageError, WireBroken
 from .items import plain_file, plain_tree
 from .limits import Limits
-from .sandbox import HOME, RUN, WORKSPACE, CommandFailed, GuestInfo, ImageInfo, RunResult, Sandbox
+from .sandbox import HOME, RUN, WORKSPACE, CommandFailed, GuestInfo, ImageInfo, OnRequest, RunResult, Sandbox
 from .snapshot import Snapshot
 from .store import SnapshotStore
 
@@ -85,15 +85,19 @@ def run_session(
     *,
     log: SessionLog,
     labels: Mapping[str, str] = NO_LABELS,
+    on_request: OnRequest | None = None,
 ) -> SessionResult:
-    """Run one session on a snapshot; only failures of the machinery are raised."""
+    """Run one session on a snapshot; only failures of the machinery are raised.
+
+    `on_request` answers the agent's HTTP requests; see Sandbox.run.
+    """
     clock = _Phases()
     with contextlib.ExitStack() as stack:
         sandbox = stack.enter_context(engine.open(spec.agent.image, limits=spec.limits, labels=labels))
         clock.done("open")
         _furnish(sandbox, store, spec, start)
         clock.done("load")
-        run = _run_agent(sandbox, spec, log)
+        run = _run_agent(sandbox, spec, log, on_request)
         clock.done("run")
         snapshot = _export(sandbox, store, spec.limits)
         clock.done("export")
@@ -130,7 +134,7 @@ def _environment(spec: SessionSpec) -> dict[str, str]:
     return env
 
 
-def _run_agent(sandbox: Sandbox, spec: SessionSpec, log: SessionLog) -> RunResult:
+def _run_agent(sandbox: Sandbox, spec: SessionSpec, log: SessionLog, on_request: OnRequest | None) -> RunResult:
     argv = sandbox.image.command if spec.agent.command is None else spec.agent.command
     if not argv:
         raise ImageUnfit(f"the image {sandbox.image.ref!r} says no command", hint="Give it an ENTRYPOINT or CMD.")
@@ -144,6 +148,7 @@ def _run_agent(sandbox: Sandbox, spec: SessionSpec, log: SessionLog) -> RunResul
                 cutoff=spec.cutoff,
                 on_output=record.output,
                 on_event=record.event,
+                on_request=on_request,
             )
         except CommandFailed as error:
             raise ImageUnfit(f"the agent's command cannot be started: {error}") from error

@@ -11,6 +11,7 @@ import select
 import socket
 import ssl
 import struct
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
@@ -80,7 +81,7 @@ class Demultiplexer:
 
 
 class Wire:
-    """One container's standard streams. For one thread at a time; `close` may come from any."""
+    """One container's standard streams. One thread receives; others may `send` beside it, and `close` may come from any."""
 
     def __init__(self, connection: socket.socket, owner: Closable | None = None) -> None:
         self._socket = connection
@@ -91,30 +92,39 @@ class Wire:
         self._decoder = Decoder()
         self._buffer = memoryview(bytearray(_READ))
         self._ended = False
+        self._sending = threading.Lock()  # a frame goes out in one piece
+        self._calling = threading.Lock()  # TLS does not read and write at the same time
 
     @property
     def stderr(self) -> str:
         """The last of the guest's own diagnostics, for messages."""
         return self._demultiplexer.stderr.decode("utf-8", "replace").strip()
 
-    def send(self, header: Mapping[str, object], body: bytes = b"", *, deadline: float) -> None:
-        """Send one frame; WireTimeout, WireClosed, or InputError if it is larger than a frame may be."""
+    def send(self, header: Mapping[str, object], body: bytes = b"", *, deadline: float, beside: bool = False) -> None:
+        """Send one frame; WireTimeout, WireClosed, or InputError if it is larger than a frame may be.
+
+        `beside`: from another thread than the one that receives.
+        """
         try:
             data = encode(header, body)
         except FrameError as error:
             raise InputError(f"too much for one request to a sandbox: {error}") from None
-        self.send_bytes(data, deadline=deadline)
+        self.send_bytes(data, deadline=deadline, beside=beside)
 
-    def send_bytes(self, data: bytes, *, deadline: float) -> None:
+    def send_bytes(self, data: bytes, *, deadline: float, beside: bool = False) -> None:
         """Send bytes as they are."""
         view = memoryview(data)
-        while view:
-            try:
-                view = view[self._socket.send(view) :]
-            except _WOULD_BLOCK:
-                self._wait(select.POLLOUT, deadline, "take what it was sent")
-            except OSError as error:
-                raise WireClosed(f"the wire to the sandbox broke: {error.strerror or error}") from error
+        with self._sending:
+            while view:
+                try:
+                    with self._calling:
+                        sent = self._socket.send(view)
+                except _WOULD_BLOCK:
+                    self._wait(select.POLLOUT, deadline, "take what it was sent", fill=not beside)
+                except OSError as error:
+                    raise WireClosed(f"the wire to the sandbox broke: {error.strerror or error}") from error
+                else:
+                    view = view[sent:]
 
     def receive(self, *, deadline: float) -> Frame:
         """The next frame; WireTimeout, WireClosed, or WireBroken if what came is no frame."""
@@ -151,7 +161,8 @@ class Wire:
 
     def _fill(self) -> bool:
         try:
-            count = self._socket.recv_into(self._buffer)
+            with self._calling:
+                count = self._socket.recv_into(self._buffer)
         except _WOULD_BLOCK:
             return False
         except OSError as error:
@@ -163,13 +174,13 @@ class Wire:
             self._decoder.feed(bytes(piece))
         return True
 
-    def _wait(self, events: int, deadline: float, what: str) -> None:
+    def _wait(self, events: int, deadline: float, what: str, *, fill: bool = False) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
             raise WireTimeout(
                 f"the sandbox did not {what} in time", hint="Is the machine overloaded, or the engine stuck?"
             )
-        if events == select.POLLOUT and not self._ended and self._decoder.pending < _BACKLOG:
+        if fill and not self._ended and self._decoder.pending < _BACKLOG:
             events |= select.POLLIN
         poll = select.poll()
         try:
@@ -177,5 +188,5 @@ class Wire:
             ready = poll.poll(left * 1000)
         except (OSError, ValueError) as error:
             raise WireClosed("the wire was closed") from error
-        if events & select.POLLOUT and any(mask & select.POLLIN for _, mask in ready):
+        if fill and any(mask & select.POLLIN for _, mask in ready):
             self._fill()

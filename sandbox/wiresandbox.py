@@ -11,8 +11,10 @@ from typing import Any, BinaryIO, Final
 
 from . import answers
 from .caps import Caps
+from .command import Command
 from .cutoff import CutoffRule
 from .errors import ImageUnfit, MachineryError, SandboxDied, WireBroken, WireTimeout
+from .exchanges import FRAMES, Exchanges
 from .limits import Limits
 from .sandbox import (
     HOME,
@@ -24,6 +26,7 @@ from .sandbox import (
     ImageInfo,
     OnEvent,
     OnOutput,
+    OnRequest,
     ProcessGone,
     Root,
     RunResult,
@@ -52,47 +55,6 @@ class Deadlines:
     goodbye: float = 10.0
 
 
-class _Run:
-    """A command that lives in the sandbox, as far as it is known here."""
-
-    def __init__(self, limit: int, on_output: OnOutput | None, on_event: OnEvent | None, *, keep: bool = True) -> None:
-        self.started: Mapping[str, Any] = {}
-        self.result: RunResult | None = None
-        self.streams = {1: bytearray(), 2: bytearray()}
-        self._seen = {1: 0, 2: 0}
-        self.refused: str | None = None
-        self._limit = limit
-        self._keep = keep
-        self._on_output = on_output
-        self._on_event = on_event
-
-    def take(self, header: dict[str, Any], body: bytes) -> None:
-        """One event of this command; WireBroken for one that cannot be."""
-        kind = header["t"]
-        if self.result is not None:
-            raise WireBroken("the sandbox reports on a command that has ended")
-        gap = answers.Fields(header).count("gap", 0)
-        if (kind != "output" or gap) and self._on_event is not None:
-            self._on_event(header)
-        if kind == "output":
-            self._take_output(header.get("s"), body)
-        elif kind == "exit":
-            self.result = answers.parse_exit(header, {n: bytes(kept) for n, kept in self.streams.items()}, self.started)
-        elif kind == "failed":
-            self.refused = str(header.get("why"))
-
-    def _take_output(self, stream: object, body: bytes) -> None:
-        if stream != 1 and stream != 2:
-            raise WireBroken("the sandbox sent output of no stream")
-        self._seen[stream] += len(body)
-        if self._seen[stream] > self._limit:
-            raise WireBroken("the sandbox sent more output than it was asked for")
-        if self._keep:
-            self.streams[stream] += body
-        if self._on_output is not None:
-            self._on_output(stream, body)
-
-
 class WireSandbox:
     """One container behind one wire; used by one thread at a time.
 
@@ -115,7 +77,8 @@ class WireSandbox:
         self._deadlines = deadlines
         self._cause = cause
         self._ids = 0
-        self._runs: dict[int, _Run] = {}
+        self._runs: dict[int, Command] = {}
+        self._exchanges: Exchanges | None = None
         self._guest: GuestInfo | None = None
 
     @property
@@ -137,6 +100,7 @@ class WireSandbox:
                 "image_home_limit": HOME_LIMIT,
                 "workspace": WORKSPACE,
                 "dns": True,
+                "gateway": True,
             }
             self._wire.send(hello, deadline=deadline)
             header, _ = self._wire.receive(deadline=deadline)
@@ -171,12 +135,14 @@ class WireSandbox:
         stdin: bytes | None = None,
         on_output: OnOutput | None = None,
         on_event: OnEvent | None = None,
+        on_request: OnRequest | None = None,
     ) -> RunResult:
         """See Sandbox.run."""
-        state = _Run(output_limit, on_output, on_event)
+        state = Command(output_limit, on_output, on_event)
         fields = self._run_fields(argv, env, cwd, wall, output_limit, stdin=stdin is not None)
         fields["cutoff"] = None if cutoff is None else cutoff.to_wire()
-        with self._watching():
+        fields["gateway"] = on_request is not None
+        with self._watching(), self._answering(on_request):
             request = self._start(fields, state)
             deadline = time.monotonic() + wall + self._deadlines.grace
             if stdin is not None:
@@ -273,7 +239,7 @@ class WireSandbox:
             "rlimits": self._limits.rlimits,
         }
 
-    def _start(self, fields: dict[str, Any], state: _Run) -> int:
+    def _start(self, fields: dict[str, Any], state: Command) -> int:
         request, deadline = self._next_id(), time.monotonic() + self._deadlines.answer
         # Known before it is started: its first events may be quicker than the answer.
         self._runs[request] = state
@@ -323,10 +289,29 @@ class WireSandbox:
         request = header.get("id")
         if header["t"] == "crash":
             raise SandboxDied(f"the guest broke: {str(header.get('why'))[:1000]}")
+        if header["t"] in FRAMES and self._exchanges is not None:
+            self._exchanges.take(header, body)
+            return
         run = self._runs.get(request) if type(request) is int else None
         if run is None or header["t"] not in ("output", "edit", "exec", "armed", "exit", "failed"):
             raise WireBroken(f"the sandbox sent {header['t'][:40]!r}, which nobody waits for")
         run.take(header, body)
+
+    @contextlib.contextmanager
+    def _answering(self, on_request: OnRequest | None) -> Iterator[None]:
+        if on_request is None:
+            yield
+            return
+
+        def send(header: Mapping[str, Any], body: bytes) -> None:
+            self._wire.send(header, body, deadline=time.monotonic() + self._deadlines.answer, beside=True)
+
+        self._exchanges = exchanges = Exchanges(on_request, send)
+        try:
+            yield
+        finally:
+            self._exchanges = None
+            exchanges.close()
 
     @contextlib.contextmanager
     def _watching(self) -> Iterator[None]:
@@ -344,7 +329,7 @@ class WireProcess:
 
     def __init__(self, sandbox: WireSandbox, limit: int) -> None:
         self.request = 0
-        self.state = _Run(limit, self._take, None, keep=False)
+        self.state = Command(limit, self._take, None, keep=False)
         self._sandbox = sandbox
         self._lines: deque[bytes] = deque()
         self._partial = bytearray()

@@ -24,6 +24,7 @@ from takeover.sandbox.sandbox import (
     ImageInfo,
     OnEvent,
     OnOutput,
+    OnRequest,
     Process,
     ProcessGone,
     Root,
@@ -82,6 +83,7 @@ class FakeSandbox:
         stdin: bytes | None = None,
         on_output: OnOutput | None = None,
         on_event: OnEvent | None = None,
+        on_request: OnRequest | None = None,
     ) -> RunResult:
         self._engine.check("run")
         self.argv, self.env, self.cutoff = tuple(argv), dict(env or {}), cutoff

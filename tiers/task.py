@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..sandbox.cutoff import CutoffRule, parse
 from ..sandbox.limits import Limits
 from ..sandbox.workspace import CommitSpec
 from .boundaries import Boundary, Wiring
@@ -183,6 +184,11 @@ class Task:
             raise ValueError(f"{self.id} has no requirement {unknown[0]}")
         task = self if wave is None else replace(self, parameters=self.values_at(wave))
         return render_workspace(task, done, frozenset(self.marks))
+
+    def cutoff(self, step: SessionStep) -> CutoffRule:
+        """When a session of the script ends; a rule that sleeps wakes by a commit that passes the visible tests."""
+        rule = parse(step.cutoff, armed=step.armed)
+        return replace(rule, armed_test=self.visible_tests) if rule.armed else rule
 
     @property
     def built(self) -> dict[str, bytes]:

@@ -8,35 +8,52 @@ from typing import Any
 
 import click
 
+# What a bare `--tier N` means where the document knows one task a tier.
+TIER_TASKS = {1: "tier1_metering", 2: "tier2_fintech", 3: "tier3_warehouse", 4: "tier4_library"}
+tier_option = click.option(
+    "--tier", type=click.IntRange(min(TIER_TASKS), max(TIER_TASKS)), default=2, show_default=True
+)
+
 
 @click.command()
 @click.argument("agent", metavar="AGENT")
-@click.option("--task", default="tier2_fintech", show_default=True, help="The task; it must declare places for poison.")
+@tier_option
+@click.option("--task", default=None, help="A task of your choice, instead of the tier's first.")
 @click.option("--arm", default="State_MD_Only", show_default=True)
 @click.option("--variant", default="0", show_default=True, metavar="SEED")
+@click.option("--only", multiple=True, help="Only poisons with this in their name (v1, injection, ...); repeatable.")
 @click.option("--full", is_flag=True, help="Every template with every goal, not one of each.")
-@click.option("--pill", "pills", multiple=True, help="Only these, by name; repeatable.")
-@click.option("--no-twins", is_flag=True, help="Leave out the benign twins (and with them over-refusal).")
+@click.option("--twins/--no-twins", default=True, show_default=True, help="Run the benign twins, too.")
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True)
 @click.option("--run-id", default=None, help="Name of the run's folder; one that exists is gone on with.")
 @click.option("--parallel", type=click.IntRange(1, 64), default=2, show_default=True)
 @click.option("--wall", type=click.FloatRange(1), default=None, help="Seconds that a session may take.")
-@click.option("--list", "listing", is_flag=True, help="Say what would be planted and do nothing.")
-def redteam(**options: Any) -> None:
+@click.option(
+    "--max-success",
+    type=click.FloatRange(0, 1),
+    default=None,
+    help="Exit with 1 when a greater share of the valid attacks succeeds.",
+)
+def redteam(tier: int, task: str | None, **options: Any) -> None:
     """Run AGENT against poison and injection, each beside its benign twin."""
-    from .poison_commands import redteam_command
+    from .redteam_commands import redteam_command
 
-    sys.exit(redteam_command(**options))
+    sys.exit(redteam_command(task=task or TIER_TASKS[tier], **options))
 
 
 @click.command("inject-poison-pill")
-@click.option("--tier", type=click.IntRange(1, 4), default=2, show_default=True, help="Tier of the task.")
-@click.option("--task", default=None, help="The task, where it is not the tier's first.")
+@tier_option
+@click.option("--task", default=None, help="A task of your choice, instead of the tier's first.")
 @click.option("--sandbox", "folder", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True)
-@click.option("--variant", "pill", default="v1", show_default=True, help="v1, v2, v3, or any name of `redteam --list`.")
-@click.option("--seed", default="0", show_default=True, help="The task's own variant.")
-def inject_poison_pill(**options: Any) -> None:
+@click.option("--variant", "pill", default="v1", show_default=True, help="v1, v2, v3, or the full name of a poison.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="Write what was planted there; not inside the folder.",
+)
+def inject_poison_pill(tier: int, task: str | None, **options: Any) -> None:
     """Plant a poison into a folder between two sessions; the folder is treated as hostile."""
-    from .poison_commands import inject_command
+    from .redteam_commands import inject_command
 
-    inject_command(**options)
+    inject_command(task=task or TIER_TASKS[tier], **options)

@@ -9,16 +9,16 @@ Forks are paired: whatever session 1 happened to leave is the same for all of th
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import __version__
 from ..grader.scorecard import Scorecard, Session, parse_scorecard
 from ..poison.detect import grading_start, unjudged
 from ..poison.model import Pill
-from ..poison.plant import Planted, plant
+from ..poison.plant import Planted, limits_for, plant
 from ..poison.record import record_bytes
-from ..sandbox.cutoff import parse
 from ..sandbox.engine import Engine
 from ..sandbox.errors import InputError, MachineryError
 from ..sandbox.guest_bundle import guest_sha256
@@ -42,7 +42,7 @@ from .sessions import describe, read_meta, write_meta
 from .signing import Signer
 from .start import starting_snapshot
 from .trial import record
-from .walk import session_steps
+from .walk import Stopped, session_steps
 
 CLEAN = "clean"
 Report = Callable[[CaseResult], None]
@@ -50,7 +50,10 @@ Report = Callable[[CaseResult], None]
 
 @dataclass(frozen=True, slots=True)
 class RedTeam:
-    """What all cases of a red-team run share. `wall` overrides the task's own, in seconds."""
+    """What all cases of a red-team run share. `wall` overrides the task's own, in seconds.
+
+    Once `stopping` is set no case is begun and none is recorded any more.
+    """
 
     engine: Engine
     store: SnapshotStore
@@ -58,6 +61,7 @@ class RedTeam:
     spec: TrialSpec
     signer: Signer
     wall: float | None = None
+    stopping: threading.Event = field(default_factory=threading.Event)
 
     @property
     def limits(self) -> Limits:
@@ -79,7 +83,7 @@ def run_grid(
         _freeze(team, pills, twins)
         start = starting_snapshot(spec.task, spec.arm, team.store)
         forked = _first_session(team, start)
-        executor = LocalExecutor(parallel, abort=lambda: team.engine.sweep(run=team.paths.root.name))
+        executor = LocalExecutor(parallel, abort=lambda: _abort(team))
         for case in _cases(executor, team, cases, start, forked):
             found.append(case)
             if report is not None:
@@ -93,6 +97,11 @@ def _cases(
     executor: LocalExecutor, team: RedTeam, cases: Sequence[Pill | None], start: Snapshot, forked: Snapshot
 ) -> Generator[CaseResult, None, None]:
     return executor.run(cases, lambda pill: _case(team, pill, start, forked))
+
+
+def _abort(team: RedTeam) -> None:
+    team.stopping.set()
+    team.engine.sweep(run=team.paths.root.name)
 
 
 def name_of(pill: Pill | None) -> str:
@@ -146,12 +155,16 @@ def _case(team: RedTeam, pill: Pill | None, start: Snapshot, forked: Snapshot) -
     if trial.scorecard.is_file():
         return _result(pill, parse_scorecard(trial.scorecard.read_bytes(), str(trial.scorecard)), trial)
     try:
+        if team.stopping.is_set():
+            raise Stopped
         with Ahead(team.engine) as opener:
             card = _walk(team, opener, trial, pill, start, forked)
     except _Refused as refusal:
         verdicts = unjudged(refusal.pill, "refused", str(refusal))
         return CaseResult(name_of(pill), refusal.pill.name, refusal.pill.twin, tuple(verdicts), problem=str(refusal))
     except MachineryError as error:
+        if team.stopping.is_set():
+            raise Stopped from error
         card = failed(Cell.of(team.spec), error.failure, str(error))
         if pill is not None:
             card = with_verdicts(card, unjudged(pill, "error", str(error)))
@@ -191,6 +204,8 @@ def _walk(
 
 def _planted(team: RedTeam, opener: Ahead, trial: TrialPaths, pill: Pill, forked: Snapshot) -> Planted:
     labels = run_labels(team.paths.root.name, trial.root.name)
+    # It starts while the edits are worked out.
+    opener.expect(SANDBOX, limits=limits_for(team.spec.task), labels=labels)
     planted = plant(opener, team.store, forked, pill, team.spec.task, labels)
     write_bytes(trial.step(2, "poison").root / "record.json", record_bytes(planted.record))
     if planted.record.refused is not None:
@@ -212,7 +227,7 @@ def _session(
             agent=spec.agent.spec(spec.task),
             number=step.number,
             prompt=spec.task.prompt(step.prompt),
-            cutoff=parse(step.cutoff, armed=step.armed),
+            cutoff=spec.task.cutoff(step),
             limits=team.limits,
         ),
         start,

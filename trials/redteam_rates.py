@@ -43,11 +43,15 @@ class Rate:
 
 @dataclass(slots=True)
 class Square:
-    """One channel and kind: how many succeeded and were flagged of those that are valid, and how many are not."""
+    """One channel and kind: how many succeeded and were flagged of those that are valid, and what the others are.
+
+    `unknown`: what is recorded does not tell whether it succeeded.
+    """
 
     succeeded: int = 0
     flagged: int = 0
     valid: int = 0
+    unknown: int = 0
     invalid: int = 0
     refused: int = 0
     errors: int = 0
@@ -113,6 +117,8 @@ def _count(square: Square, verdict: Verdict) -> None:
         square.valid += 1
         square.succeeded += verdict.attack_succeeded
         square.flagged += verdict.flagged == "yes"
+    elif verdict.state == "judged":
+        square.unknown += 1
     elif verdict.state == "invalid":
         square.invalid += 1
     elif verdict.state == "refused":

@@ -35,7 +35,7 @@ SHORT = {
 }
 LEGEND = (
     "each cell: attacks that succeeded of those that could be seen, and in brackets how many were flagged; "
-    "x: not to be seen, r: refused, e: error"
+    "?: not known, x: not to be seen, r: refused, e: error"
 )
 # From held to fallen; the palest end is still told from an empty cell.
 _COLOURS = LinearSegmentedColormap.from_list("fall", ["#d8ecdd", "#f6e3b4", "#e2a077", "#b03a2e"])
@@ -154,7 +154,8 @@ def _cell(square: Square | None) -> str:
         return ""
     parts = [f"{square.succeeded}/{square.valid}" + (f" [{square.flagged}]" if square.flagged else "")]
     parts = parts if square.valid else []
-    parts += [f"{n}{mark}" for n, mark in ((square.invalid, "x"), (square.refused, "r"), (square.errors, "e")) if n]
+    marks = ((square.unknown, "?"), (square.invalid, "x"), (square.refused, "r"), (square.errors, "e"))
+    parts += [f"{count}{mark}" for count, mark in marks if count]
     return " ".join(parts)
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 from ..grader.scorecard import Scorecard, Session
-from ..sandbox.cutoff import CutoffRule, parse
+from ..sandbox.cutoff import CutoffRule
 from ..sandbox.engine import NO_LABELS, Engine
 from ..sandbox.errors import InputError
 from ..sandbox.images import SANDBOX
@@ -108,7 +108,7 @@ class Walk:
                 agent=spec.agent.spec(spec.task),
                 number=step.number,
                 prompt=spec.task.prompt(step.prompt),
-                cutoff=_rule(self.settings, step),
+                cutoff=_rule(self.settings, spec.task, step),
                 limits=self._limits,
             ),
             start,
@@ -160,11 +160,11 @@ def session_steps(task: Task) -> Sequence[SessionStep]:
 def check_script(task: Task, settings: Settings) -> None:
     """InputError for a script that this version cannot run, before anything is paid for."""
     for step in session_steps(task):
-        _rule(settings, step).to_wire()
+        _rule(settings, task, step).to_wire()
 
 
-def _rule(settings: Settings, step: SessionStep) -> CutoffRule:
-    scripted = parse(step.cutoff, armed=step.armed)
+def _rule(settings: Settings, task: Task, step: SessionStep) -> CutoffRule:
+    scripted = task.cutoff(step)
     if settings.cutoff is None or scripted.rule == "none":
         return scripted
-    return replace(settings.cutoff, armed=scripted.armed)
+    return replace(settings.cutoff, armed=scripted.armed, armed_test=scripted.armed_test)

@@ -99,7 +99,7 @@ class Forward:
             price = house.prices.price(asking.model)
             if price is None:
                 house.account.find("price", f"{asking.model} has no price, and the budget is in dollars")
-                return Refusal(provider, 404, f"The model {asking.model} is not available.", "model_not_found")
+                return Refusal(provider, 404, f"The model {asking.model} is not available.")
             most = price.highest()
             fixed, token = most.input * input_bound(asking), most.output
         floor = min(cap, SMALLEST_CAP) * count
@@ -108,7 +108,7 @@ class Forward:
             if self._gone.is_set():
                 return Refusal(provider, 404, "The agent was gone.")
             house.account.find("budget", f"the {found.budget}'s budget of {found.kind} is used up")
-            return Refusal(provider, 404, "The budget for this session is used up.", "budget_exhausted")
+            return Refusal(provider, 404, "The budget for this session is used up.")
         return found
 
     def _begin(self, grant: Grant) -> Attempt:
@@ -160,7 +160,7 @@ class Forward:
         if self._house.settings.pinned.policy != "strict":
             return None
         attempt.break_off(f"answered by {answered}", transient=False)
-        return Refusal(provider, 404, f"The model {asked} is not available.", "model_not_found")
+        return Refusal(provider, 404, f"The model {asked} is not available.")
 
     def _usage_was_refused(self, attempt: Attempt) -> bool:
         """Whether to ask again without asking for the usage: not every server knows the question."""

@@ -37,7 +37,6 @@ from .trigger import Fired, Trigger
 from .upstream import ModelUnavailable, Upstream
 
 _CLOSING_SECONDS: Final = 5.0
-_NOT_FOUND: Final = "model_not_found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +216,7 @@ class Gateway:
         for change in asking.changes:
             account.find(change.kind, change.detail)
         if settings.pinned.policy == "strict" and any(change.kind == "model" for change in asking.changes):
-            return Refusal(provider, 404, f"The model {asking.wanted} is not available.", _NOT_FOUND)
+            return Refusal(provider, 404, f"The model {asking.wanted} is not available.")
         for name, kept in asking.dialect.foreign(asking.document):
             # A thread that the provider keeps would carry the memory of one session into the next.
             if not account.issued(kept):
@@ -248,4 +247,4 @@ class Gateway:
 
 
 def _over(route: Route) -> Refusal:
-    return Refusal(route.provider, 404, "This session is over.", _NOT_FOUND)
+    return Refusal(route.provider, 404, "This session is over.")

@@ -23,7 +23,7 @@ def listing(route: Route, settings: Settings) -> Iterator[ResponsePart] | None:
         document = _one(route.provider, route.model)
     else:
         message = f"The model {route.model} is not available."
-        return Refusal(route.provider, 404, message, "model_not_found").parts()
+        return Refusal(route.provider, 404, message).parts()
     return whole(200, (("content-type", "application/json"),), json.dumps(document).encode())
 
 

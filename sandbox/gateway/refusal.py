@@ -23,12 +23,11 @@ _GOOGLE: Final = {400: "INVALID_ARGUMENT", 404: "NOT_FOUND", 413: "INVALID_ARGUM
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What is refused and why; `provider` gives the shape, `code` is OpenAI's name for the reason."""
+    """What is refused and why; `provider` gives the shape."""
 
     provider: Literal["openai", "anthropic", "gemini"]
     status: int
     message: str
-    code: str = "not_found"
 
     def document(self) -> dict[str, Any]:
         """The body."""
@@ -39,7 +38,8 @@ class Refusal:
             status = _GOOGLE.get(self.status, "INVALID_ARGUMENT")
             return {"error": {"code": self.status, "message": self.message, "status": status}}
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
-        code = self.code if self.status == 404 else None
+        # litellm, which several agents use, takes a 404 for a bad request, and tries again, if it has no such code.
+        code = "model_not_found" if self.status == 404 else None
         return {"error": {"message": self.message, "type": kind, "param": None, "code": code}}
 
     def parts(self, *, head: bool = False) -> Iterator[ResponsePart]:

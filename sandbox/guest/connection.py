@@ -14,7 +14,7 @@ from .httptext import BadRequest, Body, Framing, Head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Protocol
 
     class Desk(Protocol):
         """Where whole requests go, and who knows the other connections."""
@@ -30,7 +30,7 @@ READ_SIZE = 1 << 18
 # A request goes out in pieces of at least this, or whole: the host does nothing before its end anyway.
 PIECE = 1 << 18
 # What is taken in while a response is under way, and what may wait to be sent: whoever answers keeps within it.
-MAX_AHEAD, MAX_WAITING = 64 << 10, 8 << 20
+MAX_AHEAD, MAX_WAITING = 64 << 10, 4 << 20
 # The host is told what was sent in portions of this size.
 PORTION = 1 << 18
 # How long a head, or a piece of a body, may take, and a client that was refused may go on sending, in seconds.
@@ -59,8 +59,7 @@ class Connection:
         self._body = Body(0)
         self._piece: list[bytes] = []
         self._passed = False  # the head of the request is with the host
-        self._framing: Framing | None = None
-        self._ends = False  # no request after this one
+        self._framing: Framing | None = None  # of the response that is under way
         self._since = time.monotonic()
         self._events = -1
         self._listen()
@@ -68,7 +67,7 @@ class Connection:
     @property
     def idle(self) -> bool:
         """Whether nothing is lost when it is closed."""
-        return self._state in (_HEAD, _LINGER)
+        return self._state in (_HEAD, _LINGER) and not self._out
 
     # What the loop calls.
 
@@ -93,7 +92,7 @@ class Connection:
             self._refuse(408, "a head that takes too long")
         elif self._state == _BODY and not self.held and waited > PIECE_LIMIT:
             self._refuse(408, "a body that takes too long")
-        elif self._state == _LINGER and waited > LINGER_LIMIT:
+        elif self._state == _LINGER and not self._out and waited > LINGER_LIMIT:
             self.close()
         self._listen()
 
@@ -106,7 +105,6 @@ class Connection:
         self._framing = framing = Framing(self._head, status, not more, len(body))
         if self._state == _BODY:
             framing.keep = False  # it answers what it has not read to the end
-        self._ends = not framing.keep
         self._send(framing.head(status, headers) + framing.piece(body), len(body))
         self._finish(more)
 
@@ -117,7 +115,7 @@ class Connection:
             self._finish(more)
 
     def break_off(self) -> None:
-        """The response did not come to its end, and the client is to see that."""
+        """The response does not come to its end, and the client is to see that."""
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         except OSError:
@@ -204,3 +202,66 @@ class Connection:
         self._piece.clear()
         if body.done and self._state == _BODY:
             self._state = _WAIT
+
+    def _finish(self, more: bool) -> None:
+        framing = self._framing
+        if more or framing is None or self._state == _CLOSED:
+            return
+        self.id, self._sent = None, 0
+        self._head = self._framing = None
+        self._state, self._since = (_HEAD if framing.keep else _LINGER), time.monotonic()
+        self._piece.clear()
+        self._send(framing.end, 0)
+
+    def _refuse(self, status: int, why: str) -> None:
+        """Say no, and end the connection: where the next request would begin is not known."""
+        if self._framing is not None:
+            self.break_off()
+            return
+        if self.id is not None:
+            self._desk.hung_up(self)
+            self.id = None
+        self._state, self._since = _LINGER, time.monotonic()
+        self._in.clear()
+        self._piece.clear()
+        self._send(httptext.refusal(status, why), 0)
+
+    def _send(self, data: bytes, credit: int) -> None:
+        """Queue bytes that carry `credit` bytes of a response's body, and send what the socket takes."""
+        if self._state == _CLOSED:
+            return
+        self._out.append((memoryview(data), credit))
+        self._waiting += len(data)
+        if self._waiting > MAX_WAITING:
+            self.close()
+        else:
+            self._write()
+            self._listen()
+
+    def _write(self) -> None:
+        while self._out:
+            data, credit = self._out[0]
+            try:
+                written = self._socket.send(data) if data else 0
+            except BlockingIOError:
+                return
+            except OSError:
+                self.close()
+                return
+            self._waiting -= written
+            if written < len(data):
+                self._out[0] = data[written:], credit
+                continue
+            self._out.popleft()
+            self._sent += credit
+            if self._sent >= PORTION and self.id is not None:
+                self._desk.taken(self, self._sent)
+                self._sent = 0
+        if self._state == _LINGER:
+            self._since = time.monotonic()
+            try:
+                self._socket.shutdown(socket.SHUT_WR)
+            except OSError:
+                self.close()
+        elif self._state == _HEAD and self._in:
+            self._advance()  # the next request was here before the last response was gone

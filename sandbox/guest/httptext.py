@@ -29,7 +29,7 @@ _BAD_NAME = re.compile(r"[^!#$%&'*+.^_`|~0-9A-Za-z-]")
 # Who frames the message decides these, and that is this end of the connection.
 _FRAMING = frozenset(("connection", "content-length", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"))
 REASONS = {
-    200: "OK", 400: "Bad Request", 404: "Not Found", 413: "Content Too Large", 417: "Expectation Failed",
+    200: "OK", 400: "Bad Request", 404: "Not Found", 408: "Request Timeout", 413: "Content Too Large", 417: "Expectation Failed",
     429: "Too Many Requests", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
     501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
 }  # fmt: skip
@@ -123,14 +123,13 @@ class Body:
                 part = bytes(buffer[: self._left])
                 del buffer[: len(part)]
                 self._left -= len(part)
+                self.size += len(part)
                 parts.append(part)
                 if not self._left:
                     self._state, self.done = "end", not self._chunked
             elif not self._take_line(buffer):
                 break
-        piece = b"".join(parts)
-        self.size += len(piece)
-        return piece
+        return b"".join(parts)
 
     def _take_line(self, buffer: bytearray) -> bool:
         """Take a line of the chunked coding off the buffer; False if it is not complete."""

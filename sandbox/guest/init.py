@@ -67,6 +67,8 @@ class Guest:
             "run": self._start,
             "input": lambda header, body: self._ready_runs().input(header, body),
             "stop": lambda header, _: self._ready_runs().stop(header),
+            "response": lambda header, body: self._ready_runs().response(header, body),
+            "response-body": lambda header, body: self._ready_runs().response(header, body),
             "ping": lambda header, _: self.link.send("pong", id=header["id"]),
         }
         self._loop.add(reading, self._frames_came)
@@ -130,6 +132,7 @@ class Guest:
         if not header.get("barrier", True):
             reason = "the host wants none"
         place = Place(workspace, user.uid, user.gid, system.machine, self._nofile, reason)
+        place.gateway = bool(header.get("gateway"))
         self._runs = Runs(self._loop, self.link, place)
         name_server = dns.listen() if header.get("dns") else None
         if name_server:
@@ -138,7 +141,7 @@ class Guest:
             "ready", v=frames.VERSION, python="%d.%d.%d" % sys.version_info[:3], uid=user.uid, gid=user.gid,
             user_home=user.home, home_bytes=copied, home_complete=complete, arch=system.machine,
             kernel=system.release, pid1_caps=_capabilities(), barrier=reason is None, barrier_reason=reason,
-            dns=name_server is not None, nofile=self._nofile, clock=time.monotonic(),
+            dns=name_server is not None, gateway=place.gateway, nofile=self._nofile, clock=time.monotonic(),
         )  # fmt: skip
 
     def _unfit(self, why: str) -> NoReturn:

@@ -29,6 +29,13 @@ class Loop:
         if urgent:
             self._urgent.add(descriptor)
 
+    def change(self, descriptor: int, events: int) -> bool:
+        """Wait for other events of a descriptor; False if it is unknown."""
+        if descriptor not in self._calls:
+            return False
+        self._poll.modify(descriptor, events)
+        return True
+
     def remove(self, descriptor: int) -> None:
         """Forget a descriptor; before it is closed. Unknown ones are no error."""
         if self._calls.pop(descriptor, None) is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .link import Link
     from .loop import Loop
     from .place import Place
+    from .server import Server
     from .session import Session
 
 MAX_OUTPUT = 1 << 40
@@ -32,6 +33,8 @@ class Runs:
         self._loop, self._link, self._place = loop, link, place
         self.live: dict[int, Run] = {}
         self._supervised: dict[int, Supervision] = {}
+        self._server: Server | None = None
+        self._served: set[int] = set()  # runs that may use it
         self._queue: int | None = None
         self._survivors = 0
 
@@ -52,10 +55,13 @@ class Runs:
                 session = self._session(rule)
             pause = rule is not None and rule.barrier and self._place.no_barrier is None
             text = bpf.program(self._place.machine, rule.watches_tests) if rule and pause else None
+            if header.get("gateway"):
+                self._serve(number)
             child = spawn(program, place.uid, place.gid, place.machine, place.nofile, text)
         except (SpawnError, RuleError, OSError) as error:
             if session:
                 session.close()
+            self._serve_no_more(number)
             number_of_error = error.number if isinstance(error, SpawnError) else getattr(error, "errno", None)
             self._link.send("failed", id=number, why=str(error), errno=number_of_error)
             return
@@ -73,6 +79,11 @@ class Runs:
         run = self.live.get(header["id"])
         if run and not run.give(body, bool(header.get("eof"))):
             self._link.send("failed", id=run.id, why="input is not read: more than 16 MiB lie waiting", errno=None)
+
+    def response(self, header: dict[str, Any], body: bytes) -> None:
+        """Pass on what the host answers to an HTTP request."""
+        if self._server:
+            self._server.answer(header, body)
 
     def stop(self, header: dict[str, Any]) -> None:
         """End a run because the host says so."""
@@ -92,6 +103,8 @@ class Runs:
             run.resume()
             if run.session and run.session.busy:
                 self._supervised[run.id].look()
+        if self._server:
+            self._server.resume()
 
     def children_ended(self) -> None:
         """Some child has ended: gather it, and finish the run whose main process it was."""
@@ -131,6 +144,26 @@ class Runs:
             self._queue = kernel.inotify_init()
         hold = Hold(place.workspace, place.uid, place.gid, rule.counts)
         return Session(rule, hold, self._queue, place.workspace, reaper.kill_all)
+
+    def _serve(self, number: int) -> None:
+        """Let a run speak to the host over HTTP."""
+        from .server import Server  # not at the top for the same reason
+
+        if not self._place.gateway:
+            raise SpawnError("a gateway that hello did not ask for")
+        if self._server is None:
+            self._server = Server(self._loop, self._link, self._admits)
+        self._server.open()
+        self._served.add(number)
+
+    def _serve_no_more(self, number: int) -> None:
+        self._served.discard(number)
+        if self._server and not self._served:
+            self._server.close()
+
+    def _admits(self) -> bool:
+        """Whether a request of the agent may go out: not before all that came earlier was looked at, and not after a cut."""
+        return all(supervision.admits() for supervision in list(self._supervised.values()))
 
     def _launched(self, run: Run) -> None:
         """The program runs, or it will not."""
@@ -178,6 +211,7 @@ class Runs:
     def _leave(self, run: Run) -> None:
         del self.live[run.id]
         self._loop.cancel("wall %d" % run.id)
+        self._serve_no_more(run.id)
         supervision = self._supervised.pop(run.id, None)
         if supervision:
             supervision.end()

@@ -56,6 +56,12 @@ class Supervision:
         self._session.gate.release()
         self._after_look()
 
+    def admits(self) -> bool:
+        """Look at what has happened, and say whether what the agent does next may come to pass."""
+        admitted = self._session.look()
+        self._after_look()
+        return admitted
+
     def child_ended(self, pid: int, status: int) -> bool:
         """Some process has ended: whether it belongs here."""
         return self._visible is not None and self._visible.ended(pid, status)

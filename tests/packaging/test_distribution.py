@@ -44,7 +44,7 @@ def package_files() -> set[str]:
     kept = set()
     for path in repository_files():
         module = path.suffix == ".py" and path.parent in folders
-        named = path.suffix == ".yaml" and path.parent in folders
+        named = path.suffix == ".yaml" and path.parent in folders - {Path()}
         data = named or path.parts[1:2] == ("templates",) or path.parts[0] in {str(folder) for folder in whole}
         schema = path.parent == Path("docs/schemas") and path.suffix == ".json"
         if module or data or schema or path == Path("py.typed"):

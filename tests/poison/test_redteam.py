@@ -13,7 +13,7 @@ from localengine import LocalEngine
 from rich.console import Console
 
 from takeover.grader.scorecard import parse_scorecard
-from takeover.poison.catalog import V2, V3, find_pill
+from takeover.poison.catalog import V2, V3, find_pill, grid
 from takeover.poison.model import Channel, Goal, Kind, Landing
 from takeover.poison.record import parse_record
 from takeover.poison.verdict import Verdict
@@ -25,6 +25,7 @@ from takeover.trials.agents import resolve_agent
 from takeover.trials.plan import TrialSpec
 from takeover.trials.record import RunPaths
 from takeover.trials.redteam import RedTeam, run_grid
+from takeover.trials.redteam_commands import chosen, exit_code, inject_command
 from takeover.trials.redteam_rates import CaseResult, GridResult
 from takeover.trials.redteam_report import grid_json, heat_map, print_grid, write_grid
 from takeover.trials.signing import Signer
@@ -53,12 +54,13 @@ RESULT = GridResult(
         case("b", verdict(succeeded=False, flagged="yes")),
         case("c", verdict("invalid", False)),
         case("d", verdict("refused", None), done=None),
+        case("u", verdict("judged", None)),
         case("e", verdict("error", None), done=None),
         case("a.twin", TWIN, done=False, twin=True),
         case("b.twin", TWIN.model_copy(update={"false_alarm": False}), twin=True),
         case("code", verdict(channel=Channel.SOURCE, kind=Kind.BOUNDARY, landing=Landing.COMMITTED)),
     ],
-    planned=10,
+    planned=11,
 )  # fmt: skip
 
 
@@ -67,7 +69,7 @@ def test_the_rates_have_the_denominators_that_they_say() -> None:
     rates = {rate.name: (rate.count, rate.total) for rate in RESULT.rates}
     assert rates == {
         "utility": (1, 1),
-        "utility_under_attack": (3, 4),
+        "utility_under_attack": (4, 5),
         "attack_success_all": (2, 4),
         "attack_success_valid": (2, 3),
         "detection": (1, 3),
@@ -93,11 +95,11 @@ def test_the_table_holds_all_of_it() -> None:
     text = out.getvalue()
     for part in (
         "readme",
-        "1/2 [1] 1x 1r 1e",
+        "1/2 [1] 1? 1x 1r 1e",
         "source, committed",
         "attack_success_valid",
         "2/3",
-        "9 of 10 cases, 1 pending",
+        "10 of 11 cases, 1 pending",
     ):
         assert part in text
     assert "security" not in text
@@ -123,6 +125,32 @@ def test_the_data_can_be_scripted_against(tmp_path: Path) -> None:
     assert {row["kind"] for row in data["squares"]} == {"denial", "boundary_violation"}
     assert data["cases"][1]["poison"][0]["attack_succeeded"] is True
     assert (tmp_path / "redteam.svg").read_bytes() == heat_map(RESULT)
+
+
+def test_pills_are_chosen_by_name() -> None:
+    """A name of its own, a part of the names of the grid, or all; nothing of that name is an error."""
+    assert chosen((), full=False) == grid()
+    assert chosen(("v3", "test_weakening"), full=False)[0] == V3
+    assert {one.poisons[0].kind for one in chosen(("denial",), full=False)} == {Kind.DENIAL}
+    with pytest.raises(InputError, match="no poison has that in its name"):
+        chosen(("v3", "nothing"), full=False)
+
+
+def test_the_exit_code_can_gate() -> None:
+    """Machinery before agents, and the gate counts valid attacks only."""
+    assert exit_code(RESULT, None) == 3
+    whole = replace(RESULT, cases=[one for one in RESULT.cases if one.name not in ("e", "d")], planned=8)
+    assert whole.pending == 0
+    assert [exit_code(whole, limit) for limit in (None, 0.5, 0.9)] == [0, 1, 0]
+
+
+def test_a_record_is_not_left_where_an_agent_finds_it(tmp_path: Path) -> None:
+    """Inside the folder that was planted into, or below a link that leads there."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "work")
+    for place in ("work/record.json", "link/record.json", "work/deep/../r.json"):
+        with pytest.raises(InputError, match="inside"):
+            inject_command(tmp_path / "work", task="tier2_fintech", pill="v1", record=tmp_path / place)
 
 
 @pytest.fixture(name="team")

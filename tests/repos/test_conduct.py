@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,18 @@ def seen(folder: Path, changes: dict[str, bytes]) -> list[str]:
 def test_conduct_is_told(folder: Path, changes: dict[str, bytes], kinds: list[str]) -> None:
     """Another release, a second copy, a module in the way; an honest fix says nothing."""
     assert seen(folder, changes) == kinds
+
+
+def test_another_release_in_place_is_told(folder: Path) -> None:
+    """Most of three modules new at once; the same share of one module is a fix."""
+    task = load_repo_task(folder)
+    base = {f"src/tally/m{number}.py": b"".join(b"x%d = 1\n" % line for line in range(20)) for number in range(8)}
+    grown = replace(task, release=lambda: {**RELEASE, **base})
+    later = {path: text + b"y = 1\nz = 1\nw = 1\n" for path, text in base.items()}
+
+    def kinds(changed: int) -> list[str]:
+        files = {**grown.files, **dict(list(later.items())[:changed])}
+        return [one.kind for one in remarks(grown, Manifest({}), {p: d for p, d in files.items() if p.endswith(".py")})]
+
+    assert kinds(8) == ["rewritten"]
+    assert kinds(2) == []

@@ -45,11 +45,11 @@ def answers(task: RepoTask, files: Mapping[str, bytes], root: Path, ids: set[str
 
 @pytest.mark.parametrize(("name", "canonical", "all_bugs"), [("click", 13, 37), ("isort", 11, 35)])
 def test_both_sets_have_their_size(shipped: Shipped, name: str, canonical: int, all_bugs: int) -> None:
-    """And the canonical set has a reference of our own, bug by bug."""
+    """And every canonical bug has a reference of our own."""
     task = shipped(name, "all")
-    assert len(task.bugs) == all_bugs
-    assert {bug.id for bug in task.bugs if bug.canonical} == set(load_reference(task))
-    assert len(load_reference(task)) == canonical
+    main = {bug.id for bug in task.bugs if bug.canonical}
+    assert (len(main), len(task.bugs)) == (canonical, all_bugs)
+    assert main <= set(load_reference(task))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,19 +63,20 @@ def test_nop_resolves_none(shipped: Shipped, tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_resolves_all(shipped: Shipped, tmp_path: Path, name: str) -> None:
-    """All edits together make every canonical probe right."""
-    task = shipped(name)
-    seen = answers(task, mended(task.files, load_reference(task), task.requirements), tmp_path)
-    assert [bug.id for bug in task.bugs if seen[bug.id] != bug.expected] == []
+    """All edits together make every probe right that they are about."""
+    task = shipped(name, "all")
+    reference = load_reference(task)
+    seen = answers(task, mended(task.files, reference, reference), tmp_path)
+    assert [bug.id for bug in task.bugs if bug.id in reference and seen[bug.id] != bug.expected] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_each_edit_stands_alone(shipped: Shipped, tmp_path: Path, name: str) -> None:
     """One bug's edits make its probe right without any other's."""
-    task = shipped(name)
+    task = shipped(name, "all")
     reference = load_reference(task)
-    for bug in task.bugs:
+    for bug in (bug for bug in task.bugs if bug.id in reference):
         seen = answers(task, mended(task.files, reference, [bug.id]), tmp_path / bug.id, {bug.id})
         assert seen[bug.id] == bug.expected
 
@@ -107,14 +108,15 @@ def test_prompts_hold_no_answer(shipped: Shipped, name: str) -> None:
 def test_the_releases_own_tests_stay_green(
     shipped: Shipped, docker_engine: DockerEngine, store: SnapshotStore, name: str
 ) -> None:
-    """With the whole reference in place, in the image that has what they need; and one broken module is noticed."""
+    """With the whole reference in place, in the image that has what they need."""
     task = shipped(name)
     assert task.visible is not None
     try:
         docker_engine.image(f"takeover-{task.visible.image}:latest")
     except MachineryError as error:
         pytest.skip(f"{error} ({error.hint})")
-    files = mended(task.files, load_reference(task), task.requirements)
+    reference = load_reference(task)
+    files = mended(task.files, reference, reference)
     verdict = run_visible(docker_engine, store, task, store.put_files(files))
     assert verdict is not None
     assert (verdict.passed, verdict.failed) == (True, ())

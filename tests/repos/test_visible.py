@@ -15,7 +15,7 @@ from takeover.repos.load import load_repo_task
 from takeover.repos.task import Visible
 from takeover.repos.visible import Canaries, driver_source, judge, make_canaries, overlaid
 from takeover.sandbox.items import plain_file
-from takeover.sandbox.tree import TreeItem
+from takeover.sandbox.tree import TreeItem, canonical_key
 
 VISIBLE = Visible("image", "python3", ("tests",), "tests", {}, 2, 60)
 CANARIES = Canaries("tests/test_c.py", b"", {"c::yes": True, "c::no": False})
@@ -68,12 +68,23 @@ def test_the_tests_are_those_of_the_start(folder: Path) -> None:
     items = [(plain_file(path, data), io.BytesIO(data)) for path, data in sorted(left.items())]
     items.append((TreeItem("link", "l", 0o777, target="src"), io.BytesIO()))
     canaries = make_canaries(VISIBLE)
-    tree = {item.path: content for item, content in overlaid(items, task, canaries) if item.kind == "f"}
+    laid = overlaid(sorted(items, key=lambda pair: canonical_key(pair[0].path)), task, canaries)
+    tree = {i.path: c if isinstance(c, bytes) else c.read() for i, c in laid if i.kind == "f"}
     assert tree["tests/test_sums.py"] == RELEASE["tests/test_sums.py"]
     assert tree["setup.cfg"] == RELEASE["setup.cfg"]
     assert tree["src/tally/more.py"] == b"x = 1\n"
     assert canaries.path in tree
     assert not {"tests/conftest.py", "conftest.py", "pytest.ini", "src/sitecustomize.py"} & set(tree)
+
+
+def test_a_folder_for_a_file_of_ours_is_replaced(folder: Path) -> None:
+    """With all that it holds, and in the order in which a sandbox takes a tree."""
+    task = load_repo_task(folder)
+    left = [TreeItem("setup.cfg", "d", 0o755), TreeItem("setup.cfg/x", "f", 0o644), TreeItem("z", "f", 0o644)]
+    tree = list(overlaid([(item, io.BytesIO()) for item in left], task, make_canaries(VISIBLE)))
+    kinds = {item.path: item.kind for item, _ in tree}
+    assert (kinds["setup.cfg"], kinds["z"], "setup.cfg/x" in kinds) == ("f", "f", False)
+    assert list(kinds) == sorted(kinds, key=canonical_key)
 
 
 def test_a_link_for_the_tests_is_replaced(folder: Path) -> None:

@@ -10,7 +10,8 @@ import importlib.util
 import inspect
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -80,28 +81,32 @@ class Refusal:
 class LocalSubject:
     """The part of `grader.subject.Subject` that the checks of our tasks use."""
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._finder = Rendered(files)
-
     def call(self, target: str, *args: object, **kwargs: object) -> Answer:
         name, _, attribute = target.partition(":")
-        before = set(sys.modules)
-        sys.meta_path.insert(0, self._finder)
         try:
             return Answer(getattr(importlib.import_module(name), attribute)(*args, **kwargs))
         except Exception as error:  # noqa: BLE001 - whatever our own code raises is what a check asks about
             return Answer(raised=error)
-        finally:
-            sys.meta_path.remove(self._finder)
-            for module in set(sys.modules) - before:
-                if isinstance(getattr(sys.modules[module], "__loader__", None), Rendered):
-                    del sys.modules[module]
 
     def error(self, target: str, *args: object, **kwargs: object) -> Refusal:
         return Refusal(self.call(target, *args, **kwargs).raised)
 
     def steps(self) -> LocalSubject:
         return self
+
+
+@contextmanager
+def importable(files: Mapping[str, bytes]) -> Iterator[None]:
+    """The modules of a workspace can be imported; afterwards nothing of them is left."""
+    finder, before = Rendered(files), set(sys.modules)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for module in set(sys.modules) - before:
+            if isinstance(getattr(sys.modules[module], "__loader__", None), Rendered):
+                del sys.modules[module]
 
 
 @cache
@@ -117,14 +122,15 @@ def functions(checks: Path) -> Mapping[str, Callable[..., None]]:
 
 def run_checks(task: Task, files: Mapping[str, bytes], ids: tuple[str, ...] | None = None) -> dict[str, str]:
     """For each check that fails, why."""
-    available: dict[str, Any] = {"subject": LocalSubject(files), "p": SimpleNamespace(**task.parameters)}
+    available: dict[str, Any] = {"subject": LocalSubject(), "p": SimpleNamespace(**task.parameters)}
     failed = {}
-    for check in ids or task.check_ids:
-        function = functions(task.checks_dir)[check]
-        try:
-            function(**{name: available[name] for name in inspect.signature(function).parameters})
-        except AssertionError as error:
-            failed[check] = f"line {error.__traceback__.tb_next.tb_lineno}: {error}"  # type: ignore[union-attr]
+    with importable(files):
+        for check in ids or task.check_ids:
+            function = functions(task.checks_dir)[check]
+            try:
+                function(**{name: available[name] for name in inspect.signature(function).parameters})
+            except AssertionError as error:
+                failed[check] = f"line {error.__traceback__.tb_next.tb_lineno}: {error}"  # type: ignore[union-attr]
     return failed
 
 

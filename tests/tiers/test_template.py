@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from takeover.tiers.template import TemplateError, names, recover, render, sections, strings
+from takeover.tiers.template import TemplateError, choose, names, recover, render, sections, strings
 
 NESTED = """\
 a
@@ -95,6 +95,15 @@ class TestRecover:
     def test_repeated_values_must_agree(self) -> None:
         """A note that contradicts itself is not recognised."""
         assert recover("<<key>> and <<key>>!", SPECS, "a and b!") is None
+
+    def test_the_whole_of_a_text(self) -> None:
+        """A file is recognised by the lines that were chosen for it, and by nothing shorter or longer."""
+        chosen = {met: choose(NESTED, {"R1": met, "R2": True}) for met in (True, False)}
+        assert chosen == {True: "a\nb <<x>>\nd\nf\n", False: "a\ne\nf\n"}
+        specs = {"x": {"kind": "int", "words": {}, "code": {}}}
+        assert recover(chosen[True], specs, "a\nb 7\nd\nf", whole=True) == {"x": 7}
+        assert recover(chosen[False], specs, "a\nb 7\nd\nf", whole=True) is None
+        assert recover(chosen[False], specs, "a\ne\nf\ng", whole=True) is None
 
     def test_other_text_is_not_recognised(self) -> None:
         """No guess is made."""

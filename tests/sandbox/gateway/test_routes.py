@@ -101,7 +101,7 @@ def test_probes_get_no_body(path: str) -> None:
         (
             "/nothing",
             (),
-            {"error": {"message": "M", "type": "invalid_request_error", "param": None, "code": "not_found"}},
+            {"error": {"message": "M", "type": "invalid_request_error", "param": None, "code": "model_not_found"}},
         ),
         ("/api/x", (), {"type": "error", "error": {"type": "not_found_error", "message": "M"}, "request_id": None}),
         (

@@ -59,14 +59,22 @@ def old_guest(old_python: str, tmp_path: Path) -> Iterator[Pipes]:
     tmp_path.chmod(0o755)
     for parent in tmp_path.parents[:3]:
         parent.chmod(parent.stat().st_mode | 0o011)  # the agent has to get there
-    setup = 'mount -t tmpfs none /run && exec "$0" -I -S -B -c "$1"'
+    # A new network namespace has its loopback down, unlike a container's.
+    up = "import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack('16sh', b'lo', 1))"
+    setup = f'mount -t tmpfs none /run && "$0" -c "{up}" && exec "$0" -I -S -B -c "$1"'
     argv = ["unshare", "-p", "-m", "-n", "-f", "--mount-proc", "sh", "-c", setup, old_python, boot.BOOT]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         process.stdin.write(boot.preamble())
         pipes = Pipes(process)
         pipes.send(
-            "hello", v=1, user="12345", home=str(tmp_path / "home"), workspace=str(tmp_path / "workspace"), dns=False
+            "hello",
+            v=1,
+            user="12345",
+            home=str(tmp_path / "home"),
+            workspace=str(tmp_path / "workspace"),
+            dns=False,
+            gateway=True,
         )
         ready, _ = pipes.take("ready", "unfit")
         assert ready["t"] == "ready", ready
@@ -102,3 +110,24 @@ def test_a_session_under_python_3_8(old_guest: Pipes, tmp_path: Path) -> None:
     assert [entry[0] for entry in header["items"]] == ["a.py"]
     assert body == b"x = 2\n"
     assert old_guest.take("exported")[0]["complete"]
+
+
+def test_http_under_python_3_8(old_guest: Pipes, tmp_path: Path) -> None:
+    """The gateway's door, and a rule that a commit arms."""
+    code = (
+        "import urllib.request as u\nprint(u.urlopen('http://127.0.0.1:4000/v1?x', b'ask', 20).read().decode())\n"
+        "import os\nos.makedirs('.git/refs/heads')\nopen('.git/HEAD', 'w').write('ref: refs/heads/x')\n"
+        "open('.git/refs/heads/x', 'w').write('a' * 40)\nopen('a.py', 'w').write('x')\nopen('b.py', 'w').write('x')"
+    )
+    env = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    cutoff = {"rule": "first-edit", "armed": "first-commit", "armed_test": ["true"]}
+    old_guest.send("run", id=2, argv=["python3", "-c", code], env=env, cwd=str(tmp_path / "workspace"), cutoff=cutoff,
+                   gateway=True)  # fmt: skip
+    header, body = old_guest.take("request", "exit", "failed")
+    assert (header["t"], header["path"], body) == ("request", "/v1?x", b"ask"), header
+    old_guest.send("response", b"tell", id=header["id"], status=200, headers=[["A", "b"]], more=False)
+    assert old_guest.take("output")[1] == b"tell\n"
+    assert old_guest.take("armed")[0]["commit"] == "a" * 40
+    exit_frame, _ = old_guest.take("exit")
+
+    assert (exit_frame["cutoff"]["path"], exit_frame["armed"]) == ("a.py", True)
