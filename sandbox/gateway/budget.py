@@ -92,6 +92,11 @@ class Budget:
         return any(level.limits.tokens is not None or level.limits.cost is not None for level in self._levels())
 
     @property
+    def bounds_seconds(self) -> bool:
+        """Whether the time of calls is limited."""
+        return any(level.limits.seconds is not None for level in self._levels())
+
+    @property
     def bounds_cost(self) -> bool:
         """Whether the cost is limited, so that every model needs a price."""
         return any(level.limits.cost is not None for level in self._levels())

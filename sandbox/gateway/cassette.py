@@ -115,7 +115,7 @@ class CassetteWriter:
                 return
             try:
                 if self._pack is not None:
-                    line = self._pack.compress(line) + self._pack.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) if False else self._pack.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+                    line = self._pack.compress(line) + self._pack.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
                 self._file.write(line)
                 self._file.flush()
             except OSError as e:

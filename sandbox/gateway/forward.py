@@ -32,6 +32,8 @@ from .upstream import ModelUnavailable, UpstreamCall
 
 # How long one answer may take as a whole (seconds).
 CALL_SECONDS: Final = 3600.0
+# And where time is limited, so that one call does not set all of it aside.
+LIMITED_CALL_SECONDS: Final = 600.0
 _RETRY_AFTER_LIMIT: Final = 60.0
 
 
@@ -103,7 +105,8 @@ class Forward:
             most = price.highest()
             fixed, token = most.input * input_bound(asking), most.output
         floor = min(cap, SMALLEST_CAP) * count
-        found = budget.reserve(Ask(cap * count, floor, CALL_SECONDS, fixed, token), self._gone.is_set)
+        seconds = LIMITED_CALL_SECONDS if budget.bounds_seconds else CALL_SECONDS
+        found = budget.reserve(Ask(cap * count, floor, seconds, fixed, token), self._gone.is_set)
         if isinstance(found, Exhausted):
             if self._gone.is_set():
                 return Refusal(provider, 404, "The agent was gone.")
