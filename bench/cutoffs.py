@@ -21,6 +21,7 @@ from takeover.sandbox.sandbox import Sandbox
 from .rows import Row
 
 FORMS = Path(__file__).parents[1] / "tests" / "sandbox" / "guest" / "forms.py"
+WHO = {f"GIT_{role}_{what}": "bench@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 # Without user notification the guest has inotify alone: the sandbox as it would be without the barrier.
 NO_LISTENER = {
     "defaultAction": "SCMP_ACT_ALLOW",
@@ -55,7 +56,7 @@ def _past(engine: DockerEngine, forms: ModuleType, cuts: int) -> Counter[str]:
         _sh(box, forms.BASE)
         for form, follower in itertools.islice(pairs, cuts):
             _sh(box, forms.RESET)
-            run = box.run(form.command(follower), cutoff=parse("first-edit"), wall=60)
+            run = box.run(form.command(follower), env=WHO, cutoff=parse("first-edit"), wall=60)
             commits, second = _sh(box, forms.INSPECT).split()
             found["uncut"] += run.how != "cutoff"
             found["exact"] += run.mode == "exact"
@@ -65,7 +66,7 @@ def _past(engine: DockerEngine, forms: ModuleType, cuts: int) -> Counter[str]:
 
 
 def _sh(box: Sandbox, script: str) -> str:
-    result = box.run(["sh", "-c", script], cwd="/tmp", wall=60)
+    result = box.run(["sh", "-c", script], env=WHO, cwd="/tmp", wall=60)
     assert result.ok, result.stderr
     return result.stdout.decode()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,24 @@ from takeover.sandbox.errors import MachineryError
 from takeover.sandbox.store import SnapshotStore
 
 IMAGE = "takeover-sandbox:latest"
+# Seconds; far more than the slowest test takes, the runs that several tests share included.
+LONGEST = 600
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that hangs fails by name, instead of holding up all that follow."""
+
+    def over(_number: int, _frame: object) -> None:
+        raise TimeoutError(f"{item.nodeid} did not end within {LONGEST} seconds")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.alarm(LONGEST)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _unavailable(reason: str) -> None:

@@ -39,7 +39,7 @@ class ConsoleProgress:
 
     def note(self, text: str) -> None:
         """Something that a person should know."""
-        self._console.print(escape(text), highlight=False)
+        self._console.print(escape(text), highlight=False, soft_wrap=True)
 
     def kept(self, count: int) -> None:
         """How many trials the folder held already."""

@@ -79,24 +79,28 @@ def execute(
             for outcome in outcomes:
                 scorecards[outcome.name] = outcome.scorecard
                 progress.finished(outcome)
-                if _is_gone(engine, outcome):
-                    progress.note("the container engine is gone; what has no verdict yet stays pending")
+                if gone := _gone(engine, outcome):
+                    progress.note(f"{gone}; what has no verdict yet stays pending")
                     break
+        # Those that ended while nobody listened any more are recorded all the same.
+        scorecards |= recorded(paths, [spec.name for spec in todo if spec.name not in scorecards])
         with contextlib.suppress(MachineryError):
             engine.sweep(run=run_id)
     return RunResult(paths=paths, planned=tuple(spec.name for spec in plan.trials), scorecards=scorecards)
 
 
-def _is_gone(engine: Engine, outcome: Outcome) -> bool:
-    """Whether the engine, after a failure that looks like its own, no longer answers at all."""
+def _gone(engine: Engine, outcome: Outcome) -> str | None:
+    """What a failure took away from all trials that were still to come, if it did."""
     failure = outcome.scorecard.failure
+    if failure is not None and failure.kind == FailureClass.STORAGE:
+        return "the run's folder cannot be written"
     if failure is None or failure.kind not in (FailureClass.ENGINE_UNAVAILABLE, FailureClass.WIRE_TIMEOUT):
-        return False
+        return None
     try:
         engine.info()
     except MachineryError:
-        return True
-    return False
+        return "the container engine is gone"
+    return None
 
 
 def hold_key(paths: RunPaths, signer: Signer) -> None:

@@ -30,7 +30,7 @@ class Arming:
 
     def __init__(self, repository: Repository, arm: Callable[[bytes], None]) -> None:
         self.armed = False
-        self.start: Callable[[], bool] | None = None
+        self.start: Callable[[], None] | None = None
         self._repository, self._arm = repository, arm
         self._tested: bytes | None = None
         self._looks = 0
@@ -50,8 +50,9 @@ class Arming:
         self._looks += 1
         if self.start is None:
             self._wake(commit)
-        elif self.start():
+        else:
             self._tested = commit
+            self.start()
         return not self.testing
 
     def tested(self, passed: bool) -> None:
@@ -118,4 +119,4 @@ class VisibleTests:
         """Let go of it."""
         if self._child is not None:
             os.close(self._child.status)
-        self._child = None
+        self._child = self._status = None

@@ -69,6 +69,11 @@ class Connection:
         """Whether nothing is lost when it is closed."""
         return self._state in (_HEAD, _LINGER) and not self._out
 
+    @property
+    def idle_for(self) -> float:
+        """Seconds since something last happened on it."""
+        return time.monotonic() - self._since
+
     # What the loop calls.
 
     def ready(self) -> None:

@@ -30,6 +30,7 @@ class Supervision:
     ) -> None:
         self._loop, self._run, self._session, self._finish = loop, run, session, finish
         self._visible = visible
+        self._until = 0.0  # when the visible tests have taken too long
         session.tell(run.edit, run.test, self._armed)
         self._names = {what: "%s %d" % (what, run.id) for what in ("cutoff", "tests", "held", "commit", "visible")}
 
@@ -122,11 +123,17 @@ class Supervision:
             self._loop.at(self._names["commit"], time.monotonic() + LOOK_FOR_COMMIT, self._look_for_commit)
             self.look()
 
-    def _start_visible(self) -> bool:
-        if self._visible is None or not self._visible.start():
-            return False
-        self._loop.at(self._names["visible"], time.monotonic() + TESTS_LIMIT, self._visible_over)
-        return True
+    def _start_visible(self) -> None:
+        self._until = time.monotonic() + TESTS_LIMIT
+        self._try_visible()
+
+    def _try_visible(self) -> None:
+        """Start the visible tests; again in a moment, if there can be no more processes just now."""
+        started = self._visible is not None and self._visible.start()
+        if started or time.monotonic() > self._until:
+            self._loop.at(self._names["visible"], self._until, self._visible_over)
+        else:
+            self._loop.at(self._names["visible"], time.monotonic() + LOOK_FOR_COMMIT, self._try_visible)
 
     def _visible_over(self) -> None:
         """The visible tests have ended, or have taken too long."""

@@ -194,6 +194,22 @@ def test_a_session_that_ends_while_the_tests_run(workspace: Client) -> None:
     assert "sleep" not in workspace.sh("cat /proc/[0-9]*/comm", cwd="/tmp").out.split()
 
 
+def test_tests_that_cannot_start_yet(open_guest: Opener) -> None:
+    """The agent has used up all processes: everybody waits until the tests can be started, and they are."""
+    code = (
+        "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nos.makedirs('.git/refs/heads')\nopen('.git/HEAD', 'w').write('ref: refs/heads/x')\n"
+        "try:\n    while True:\n        if os.fork() == 0:\n            time.sleep(1)\n            os._exit(0)\n"
+        "except OSError:\n    pass\nopen('.git/refs/heads/x', 'w').write('a' * 40)\nopen('a.py', 'w').write('x')\n"
+        "open('b.py', 'w').write('x')"
+    )
+    with open_guest(pids_limit=30) as (guest, _):
+        guest.hello()
+        outcome = guest.run(["python3", "-c", code], cutoff=armed(test=["true"]))
+
+    assert (outcome.cut["path"], outcome.exit["armed"], outcome.exit["edits"]) == ("a.py", True, 1)
+    assert outcome.events[0]["at"] > 0.5
+
+
 def test_only_so_many_commits_are_looked_at(workspace: Client) -> None:
     """Fifty failures are enough: after them the session is not slowed any more."""
     outcome = workspace.sh(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -44,6 +45,8 @@ class Pipes:
         while True:
             frame = self._decoder.next()
             if frame is None:
+                ready, _, _ = select.select([self._process.stdout], [], [], 60)
+                assert ready, "the guest has said nothing for a minute"
                 data = os.read(self._process.stdout.fileno(), 1 << 16)
                 assert data, "the guest is gone"
                 self._decoder.feed(data)
@@ -115,7 +118,7 @@ def test_a_session_under_python_3_8(old_guest: Pipes, tmp_path: Path) -> None:
 def test_http_under_python_3_8(old_guest: Pipes, tmp_path: Path) -> None:
     """The gateway's door, and a rule that a commit arms."""
     code = (
-        "import urllib.request as u\nprint(u.urlopen('http://127.0.0.1:4000/v1?x', b'ask', 20).read().decode())\n"
+        "import urllib.request as u\nprint(u.urlopen('http://127.0.0.1:4000/v1?x', b'ask', 20).read().decode(), flush=True)\n"
         "import os\nos.makedirs('.git/refs/heads')\nopen('.git/HEAD', 'w').write('ref: refs/heads/x')\n"
         "open('.git/refs/heads/x', 'w').write('a' * 40)\nopen('a.py', 'w').write('x')\nopen('b.py', 'w').write('x')"
     )

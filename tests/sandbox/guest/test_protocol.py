@@ -226,3 +226,16 @@ def test_an_incomplete_python_is_unfit(open_guest: Opener, engine: DockerEngine)
 
         assert engine._client.wait(number)["StatusCode"] == boot.UNFIT_STATUS
         assert client.wire.stderr.startswith("takeover: the image's python3 is incomplete")
+
+
+def test_a_gateway_must_be_asked_for(open_guest: Opener) -> None:
+    """A run gets one only where hello said so; responses that nobody waits for are dropped."""
+    with open_guest() as (client, _):
+        assert client.hello()["gateway"] is False
+        assert "gateway" in client.sh("true", gateway=True).failed["why"]
+        client.send("response", b"x", id=7, status=200, headers=[], more=False)
+        assert client.ping()["t"] == "pong"
+    with open_guest() as (client, _):
+        assert client.hello(gateway=True)["gateway"] is True
+        client.send("response-body", b"x", id=7, more=False)
+        assert client.sh("true", gateway=True).exit["code"] == 0

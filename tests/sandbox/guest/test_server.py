@@ -13,6 +13,9 @@ import pytest
 from takeover.sandbox.cutoff import CutoffRule, parse
 from takeover.sandbox.engine import DockerEngine
 from takeover.sandbox.gateway.exchange import Gone, HttpRequest, ResponsePart, whole
+from takeover.sandbox.gateway.gateway import Gateway
+from takeover.sandbox.gateway.script import turn
+from takeover.sandbox.gateway.scripted import Scripted
 from takeover.sandbox.items import plain_tree
 from takeover.sandbox.limits import Limits
 from takeover.sandbox.sandbox import CommandFailed, OnRequest, RunResult, Sandbox
@@ -458,6 +461,24 @@ def test_a_call_waits_while_a_rule_is_armed(ask: Asker, sandbox: Sandbox) -> Non
 
     assert (result.how, result.armed, result.edited) == ("cutoff", True, ("a.py",))
     assert times == ["/tested"]
+
+
+def test_the_gateway_itself_answers(ask: Asker) -> None:
+    """A streamed chat completion from a scripted model, asked for in the sandbox."""
+    with Gateway(Scripted([turn(say="Hello there.")])) as gateway:
+        out = said(ask(
+            "body = {'model': 'm', 'stream': True, 'messages': [{'role': 'user', 'content': 'hi'}]}\nfound = ''\n"
+            "r = urllib.request.Request('http://127.0.0.1:4000/v1/chat/completions', json.dumps(body).encode(), "
+            "{'Content-Type': 'application/json'})\n"
+            "for line in urllib.request.urlopen(r, timeout=20):\n    if line.startswith(b'data: {'):\n"
+            "        for c in json.loads(line[6:])['choices']:\n            found += c['delta'].get('content') or ''\n"
+            "print(found)",
+            gateway.handle,
+        ))  # fmt: skip
+        report = gateway.report()
+
+    assert out == "Hello there.\n"
+    assert report.totals.to_json()
 
 
 def test_how_long_a_call_takes(ask: Asker, record_property: Callable[[str, object], None]) -> None:
