@@ -467,7 +467,8 @@ def test_the_gateway_itself_answers(ask: Asker) -> None:
     """A streamed chat completion from a scripted model, asked for in the sandbox."""
     with Gateway(Scripted([turn(say="Hello there.")])) as gateway:
         out = said(ask(
-            "body = {'model': 'm', 'stream': True, 'messages': [{'role': 'user', 'content': 'hi'}]}\nfound = ''\n"
+            "body = {'model': 'm', 'stream': True, 'messages': [{'role': 'user', 'content': 'hi'}],\n"
+            "        'tools': [{'type': 'function', 'function': {'name': 'bash', 'parameters': {}}}]}\nfound = ''\n"
             "r = urllib.request.Request('http://127.0.0.1:4000/v1/chat/completions', json.dumps(body).encode(), "
             "{'Content-Type': 'application/json'})\n"
             "for line in urllib.request.urlopen(r, timeout=20):\n    if line.startswith(b'data: {'):\n"
