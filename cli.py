@@ -29,8 +29,12 @@ class Main(click.Group):
             code = DONE
         except click.exceptions.Exit as ended:
             code = ended.exit_code
-        except click.ClickException as error:
+        except click.exceptions.NoArgsIsHelpError as error:
             error.show()
+            code = USAGE
+        except click.ClickException as error:
+            context = error.ctx if isinstance(error, click.UsageError) else None
+            _complain(error.format_message(), f"See `{context.command_path if context else 'takeover'} --help`.")
             code = USAGE
         except (click.exceptions.Abort, KeyboardInterrupt):
             _complain("interrupted", "What was recorded is kept; `--resume` with the same --run-id goes on.")
@@ -194,6 +198,12 @@ def leaderboard(form: str, runs: Path, out: Path | None) -> None:
 @main.command()
 @click.argument("target", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--task", default=None, help="TARGET is a workspace of this task, not a run.")
+@click.option(
+    "--task-folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=None,
+    help="TARGET is a run of this task, which is none of the toolkit's own.",
+)
 @click.option("--arm", default="Vanilla", show_default=True, help="The arm that the workspace began with.")
 @click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens the work took, as you declare them.")
 @click.option(
@@ -201,7 +211,7 @@ def leaderboard(form: str, runs: Path, out: Path | None) -> None:
 )
 @click.option("--min-net", type=click.IntRange(0), default=None, help="Exit with 1 when net is lower.")
 @_variant
-def grade(target: Path, task: str | None, **options: Any) -> None:
+def grade(target: Path, task: str | None, task_folder: Path | None, **options: Any) -> None:
     """Grade a run's folder again, or a workspace DIR somebody's agent worked in."""
     from .trials.commands import grade_workspace_command, regrade_command
 
@@ -210,7 +220,7 @@ def grade(target: Path, task: str | None, **options: Any) -> None:
         sys.exit(grade_workspace_command(target, task=task, **options))
     if not (target / "run.json").is_file():
         raise click.UsageError(f"{target} is not a run's folder (no run.json): name the task with --task")
-    sys.exit(regrade_command(target, min_net=options["min_net"]))
+    sys.exit(regrade_command(target, min_net=options["min_net"], task_folder=task_folder))
 
 
 @main.command("tasks")

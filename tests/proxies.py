@@ -67,7 +67,9 @@ class Proxy:
                     if not data:
                         return
                     if self.stall is not None and self.stall in data:
+                        # Never passed on: the engine would create what nobody waits for any more.
                         self._closing.wait(60)
+                        return
                     engine.sendall(data)
                 elif engine in ready:
                     data = engine.recv(1 << 16)

@@ -73,6 +73,7 @@ def run_command(
     paths = run_paths(runs, run_id or new_run_id())
     engine = DockerEngine.from_env(run=paths.root.name)
     with ConsoleProgress(Console(stderr=True), len(plan.trials)) as progress:
+        progress.note(f"run {paths.root}")
         result = execute(
             plan, engine=engine, paths=paths, signer=signer(), resume=resume, parallel=parallel, progress=progress
         )
@@ -101,7 +102,7 @@ def _arm_names(arms: Sequence[str], arm_files: Sequence[Path]) -> list[str | Pat
     return list(dict.fromkeys([*named, *(path.resolve() for path in arm_files)]))
 
 
-def regrade_command(folder: Path, *, min_net: int | None) -> int:
+def regrade_command(folder: Path, *, min_net: int | None, task_folder: Path | None = None) -> int:
     """Derive every verdict of a run again from its folder, and say which came out as recorded."""
     paths, out = RunPaths(folder), console()
     load_run(paths)
@@ -110,7 +111,7 @@ def regrade_command(folder: Path, *, min_net: int | None) -> int:
     with locked(paths):
         before = recorded_run(paths)
         for name in before.planned:
-            again = regrade(paths, name, engine)
+            again = regrade(paths, name, engine, task_folder)
             if again is None:
                 out.print(f"{name}: its sessions are not all recorded; not graded", markup=False, soft_wrap=True)
                 # A verdict that cannot be made again is none.
@@ -163,6 +164,8 @@ def grade_workspace_command(
 def scaffold_command(task: str, arm: str, dest: Path, variant: str) -> None:
     """Write a starting workspace into `dest`, and the prompts of its sessions beside it."""
     loaded = load_task(task, variant)
+    if not (dest := dest.absolute()).name:
+        raise InputError(f"--dest {dest}: not the name of a folder")
     with tempfile.TemporaryDirectory(prefix="takeover-") as scratch:
         store = SnapshotStore(Path(scratch))
         start = starting_snapshot(loaded, load_arm(arm, loaded), store)
@@ -201,6 +204,7 @@ def doctor_command(image: str, names: Sequence[str], *, listing: bool) -> int:
             out.print(f"{check.name}: {check.claim}", markup=False, soft_wrap=True)
         return DONE
     engine = DockerEngine.from_env()
+    engine.image(image)
     info = engine.info()
     out.print(f"{info.name} {info.version} ({info.origin}), kernel {info.kernel}, cgroup {info.cgroup}", markup=False)
     broken = total = 0

@@ -12,7 +12,6 @@ from .. import __version__
 from ..sandbox.cutoff import CutoffRule
 from ..sandbox.errors import InputError
 from ..tiers.arms import Arm
-from ..tiers.load import TIERS
 from ..tiers.task import Task
 from .agents import Agent
 
@@ -68,7 +67,6 @@ class Plan:
                 "wall_seconds": self.settings.wall_seconds,
                 "declared_tokens": self.settings.declared_tokens,
             },
-            "places": {t.task.id: str(t.task.files.root) for t in self.trials if t.task.files.root.parent != TIERS},
         }
 
     def _agents(self) -> dict[str, str]:
@@ -98,10 +96,10 @@ def make_plan(
 
 
 def differences(frozen: object, now: dict[str, object]) -> list[str]:
-    """The top-level parts of two identities that are not the same; where a task's folder is makes no difference."""
+    """The top-level parts of two identities that are not the same."""
     if not isinstance(frozen, dict):
         return ["run.json"]
-    return sorted(key for key in {*frozen, *now} - {"places"} if frozen.get(key) != now.get(key))
+    return sorted(key for key in {*frozen, *now} if frozen.get(key) != now.get(key))
 
 
 def _unique(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from ..grader.scorecard import Scorecard, canonical_bytes, parse_scorecard
 from ..sandbox.engine import Engine
 from ..sandbox.errors import InputError, MachineryError
 from ..sandbox.snapshot import Omission, Snapshot
 from ..sandbox.store import SnapshotStore
-from ..tiers.load import load_task
+from ..tiers.load import load_task, task_folders
 from ..tiers.task import Task
 from .grading import Cell, Grader, failed
 from .record import RunPaths, TrialPaths, read_json
 from .running import RunResult
 from .sessions import SessionMeta, read_meta
 from .walk import session_steps
+
+TRIAL = re.compile(r"[A-Za-z0-9@_-][A-Za-z0-9@._-]{0,250}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,16 @@ def load_run(paths: RunPaths) -> dict[str, Any]:
     identity = read_json(paths.identity)
     if not isinstance(identity, dict) or identity.get("schema_version") != 1:
         raise InputError(f"{paths.identity}: schema_version: not a run of this version")
+    trials = identity.get("trials")
+    # They become paths: a folder that came from somewhere must not name what lies outside of it.
+    if not isinstance(trials, list) or not all(isinstance(name, str) and TRIAL.fullmatch(name) for name in trials):
+        raise InputError(f"{paths.identity}: trials: not names of trials")
     return identity
 
 
 def recorded_run(paths: RunPaths) -> RunResult:
     """What a run's folder holds, without running anything."""
-    names = [str(name) for name in cast("list[Any]", load_run(paths).get("trials", []))]
+    names: list[str] = load_run(paths)["trials"]
     cards = {
         name: parse_scorecard(file.read_bytes(), str(file))
         for name in names
@@ -57,14 +64,17 @@ def recorded_run(paths: RunPaths) -> RunResult:
     return RunResult(paths=paths, planned=tuple(names), scorecards=cards)
 
 
-def regrade(paths: RunPaths, name: str, engine: Engine) -> Regraded | None:
-    """Grade the final snapshot of one trial again; None if its sessions are not all recorded."""
+def regrade(paths: RunPaths, name: str, engine: Engine, folder: Path | None = None) -> Regraded | None:
+    """Grade the final snapshot of one trial again; None if its sessions are not all recorded.
+
+    `folder` holds its task, if that is none of the toolkit's own. The run's folder does not say where it was: the
+    checks of a task are code, and a run may come from somebody else.
+    """
     trial = paths.trial(name)
     known = parse_scorecard(trial.scorecard.read_bytes(), str(trial.scorecard)) if trial.scorecard.is_file() else None
     if known is None:
         return None
-    place = load_run(paths).get("places", {}).get(known.task)
-    task = load_task(Path(place) if place else known.task, str(known.variant))
+    task = load_task(_place(known.task, folder, trial), str(known.variant))
     metas = _metas(trial, task)
     if metas is None:
         return None
@@ -92,6 +102,17 @@ def regrade(paths: RunPaths, name: str, engine: Engine) -> Regraded | None:
     had_verdict = known.outcome != "machinery_failure"
     same = canonical_bytes(again) == canonical_bytes(known)
     return Regraded(name, again, known if had_verdict else None, same)
+
+
+def _place(name: str, folder: Path | None, trial: TrialPaths) -> str | Path:
+    if folder is not None and folder.resolve().name == name:
+        return folder
+    if name not in task_folders():
+        raise InputError(
+            f"{trial.scorecard}: task: {name!r} is none of the toolkit's own",
+            hint="Name its folder with --task-folder.",
+        )
+    return name
 
 
 def _metas(trial: TrialPaths, task: Task) -> list[SessionMeta] | None:

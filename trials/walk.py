@@ -100,6 +100,7 @@ class Walk:
         if (kept := reuse(self.paths, step.number, start, self.store)) is not None:
             self.done.sessions.append(kept[0].session)
             self.done.seconds.append({"step": f"{step.number}-session", "kept": True})
+            must_fit(kept[1], self._limits)
             return kept
         result = run_session(
             opener,

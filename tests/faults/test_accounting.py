@@ -187,3 +187,4 @@ def test_an_engine_that_is_stuck(engine: DockerEngine, tmp_path: Path, key: Sign
     assert (card.outcome, card.failure.kind) == ("machinery_failure", "wire_timeout")
     assert (cell.net, cell.counted) == (None, 0)
     assert len(list(run.trials.glob("*.attempt-1"))) == 1
+    assert engine.client.containers(all=True, filters={"label": [f"takeover.run={run.root.name}"]}) == []

@@ -17,8 +17,8 @@ from meddling import carry_out, plan_for, scripted
 from takeover.grader.checks import run_checks
 from takeover.grader.local import unsafe_local_channel
 from takeover.sandbox.engine import DockerEngine
-from takeover.sandbox.errors import SandboxOutOfMemory
-from takeover.tiers.load import load_task
+from takeover.sandbox.errors import InputError, SandboxOutOfMemory
+from takeover.tiers.load import TIERS, load_task
 from takeover.trials.commands import regrade_command
 from takeover.trials.record import TrialPaths, locked
 from takeover.trials.regrade import regrade
@@ -162,3 +162,35 @@ def test_one_worker_at_a_time(tmp_path: Path) -> None:
 
     assert run.results[0].passed, run.results[0].evidence
     assert len((tmp_path / "alive").read_text().split()) == 1
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [
+        '{"schema_version": 1, "trials": ["../../x"]}',
+        '{"schema_version": 1, "trials": 3}',
+        '{"schema_version": 2}',
+        "[]",
+    ],
+)
+def test_a_run_folder_from_somebody_else_names_nothing_outside(tmp_path: Path, identity: str) -> None:
+    """Names of trials become paths; a folder whose run.json is made up is refused before any is looked at."""
+    (tmp_path / "run.json").write_text(identity)
+
+    with pytest.raises(InputError, match=r"run\.json"):
+        regrade_command(tmp_path, min_net=None)
+
+
+def test_a_scorecard_from_somebody_else_runs_no_code(graded: RunResult, tmp_path: Path) -> None:
+    """A task is loaded by its name alone: a scorecard that names a folder cannot bring its own checks along."""
+    copy = tmp_path / "brought"
+    shutil.copytree(graded.paths.root, copy)
+    evil = copy / "evil"
+    shutil.copytree(TIERS / "tier2_fintech", evil)
+    (evil / "checks" / "test_evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    file = TrialPaths(copy / "trials" / graded.planned[0]).scorecard
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), "task": str(evil)}))
+
+    with pytest.raises(InputError, match="none of the toolkit's own"):
+        regrade_command(copy, min_net=None)
+    assert not (tmp_path / "ran").exists()

@@ -166,7 +166,7 @@ def test_an_image_that_is_rebuilt_in_the_middle_changes_nothing(
     engine: DockerEngine, tmp_path: Path, key: Signer
 ) -> None:
     """The run goes on with the image that it froze, though its name now means another."""
-    name, tag = f"takeover-test-moved:{secrets.token_hex(4)}", {}
+    name = f"takeover-test-moved:{secrets.token_hex(4)}"
     repository, label = name.split(":")
 
     def built(what: str) -> str:

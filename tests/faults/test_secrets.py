@@ -12,6 +12,7 @@ import zstandard
 from meddling import TASK, carry_out, plan_for
 
 from takeover.sandbox.engine import DockerEngine
+from takeover.sandbox.errors import InputError
 from takeover.tiers.load import TIERS, load_task
 from takeover.trials.agents import Agent
 from takeover.trials.regrade import regrade
@@ -141,9 +142,11 @@ def test_no_artifact_holds_a_key(probed: tuple[RunResult, Signer, str]) -> None:
 
 
 def test_a_task_from_elsewhere_is_graded_again(probed: tuple[RunResult, Signer, str], engine: DockerEngine) -> None:
-    """A verdict on a task that is none of the toolkit's own comes out as it was, from the run's folder."""
+    """Its folder is named by who asks, never by the run: checks are code. Then the verdict comes out as it was."""
     result, _, _ = probed
-    again = regrade(result.paths, result.planned[0], engine)
+    again = regrade(result.paths, result.planned[0], engine, result.paths.root.parent / TASK)
 
     assert again is not None
     assert again.how == "same"
+    with pytest.raises(InputError, match="has changed"):
+        regrade(result.paths, result.planned[0], engine)

@@ -15,9 +15,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from guest_client import Client, opened
+from http_kit import KIT, Asker, echo
 
 from takeover.sandbox import labels
+from takeover.sandbox.cutoff import CutoffRule
 from takeover.sandbox.engine import DockerEngine
+from takeover.sandbox.limits import Limits
+from takeover.sandbox.sandbox import OnRequest, RunResult, Sandbox
 
 Opener = Callable[..., contextlib.AbstractContextManager[tuple[Client, str]]]
 
@@ -48,3 +52,22 @@ def shared_guest(open_guest: Opener) -> Iterator[Client]:
     with open_guest() as (client, _):
         assert client.hello()["t"] == "ready", client.ready
         yield client
+
+
+@pytest.fixture(scope="module")
+def sandbox(engine: DockerEngine, image: str) -> Iterator[Sandbox]:
+    """A sandbox for a module's tests, with the host's own end of the wire."""
+    with engine.open(image, limits=Limits()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def ask(sandbox: Sandbox) -> Asker:
+    """Runs a client program; its output is what it found."""
+
+    def run(
+        code: str, on_request: OnRequest = echo, *, cutoff: CutoffRule | None = None, wall: float = 60.0
+    ) -> RunResult:
+        return sandbox.run(["python3", "-c", KIT + code], on_request=on_request, cutoff=cutoff, wall=wall)
+
+    return run

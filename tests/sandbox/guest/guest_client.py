@@ -207,3 +207,6 @@ def opened(
     finally:
         with contextlib.suppress(Exception):
             docker.remove_container(number, force=True)
+        until = time.monotonic() + 10  # the engine may be at it already, by itself
+        while docker.containers(all=True, filters={"id": number}) and time.monotonic() < until:
+            time.sleep(0.02)

@@ -2,87 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from http_kit import KIT, Asker, echo, said
 
-from takeover.sandbox.cutoff import CutoffRule, parse
-from takeover.sandbox.engine import DockerEngine
 from takeover.sandbox.gateway.exchange import Gone, HttpRequest, ResponsePart, whole
 from takeover.sandbox.gateway.gateway import Gateway
 from takeover.sandbox.gateway.script import turn
 from takeover.sandbox.gateway.scripted import Scripted
-from takeover.sandbox.items import plain_tree
-from takeover.sandbox.limits import Limits
-from takeover.sandbox.sandbox import CommandFailed, OnRequest, RunResult, Sandbox
+from takeover.sandbox.sandbox import CommandFailed, Sandbox
 
 pytestmark = pytest.mark.docker
-
-# What every client program begins with.
-KIT = r"""
-import hashlib, http.client, json, os, socket, struct, subprocess, sys, threading, time, urllib.error, urllib.request
-def ask(path="/echo", data=None, **headers):
-    request = urllib.request.Request("http://127.0.0.1:4000" + path, data, headers)
-    with urllib.request.urlopen(request, timeout=20) as response:
-        return response.read()
-def raw(*pieces, timeout=20):
-    with socket.create_connection(("127.0.0.1", 4000), timeout) as sock:
-        try:
-            for piece in pieces:
-                sock.sendall(piece)
-        except OSError:
-            pass
-        return read(sock)
-def read(sock):
-    found = b""
-    try:
-        while True:
-            data = sock.recv(65536)
-            if not data:
-                return found
-            found += data
-    except OSError as error:
-        return found + b" then " + type(error).__name__.encode()
-def post(body, *lines):
-    head = ["POST /echo HTTP/1.1", "Host: x", "Content-Length: %d" % len(body), *lines, "", ""]
-    return "\r\n".join(head).encode() + body
-"""
-
-
-def echo(request: HttpRequest, gone: Gone) -> Iterator[ResponsePart]:
-    """Says what it was asked."""
-    about = [request.method, request.path, len(request.body), hashlib.sha256(request.body).hexdigest()]
-    yield from whole(200, (("Content-Type", "application/json"),), json.dumps(about).encode())
-
-
-@pytest.fixture(scope="module")
-def sandbox(engine: DockerEngine, image: str) -> Iterator[Sandbox]:
-    with engine.open(image, limits=Limits()) as opened:
-        yield opened
-
-
-Asker = Callable[..., RunResult]
-
-
-@pytest.fixture
-def ask(sandbox: Sandbox) -> Asker:
-    """Runs a client program; its output is what it found."""
-
-    def run(
-        code: str, on_request: OnRequest = echo, *, cutoff: CutoffRule | None = None, wall: float = 60.0
-    ) -> RunResult:
-        return sandbox.run(["python3", "-c", KIT + code], on_request=on_request, cutoff=cutoff, wall=wall)
-
-    return run
-
-
-def said(result: RunResult) -> str:
-    assert result.ok, result
-    return result.stdout.decode()
 
 
 def test_a_request_and_its_response(ask: Asker) -> None:
@@ -249,116 +183,6 @@ def test_a_response_that_broke_looks_broken(ask: Asker) -> None:
     assert set(out.split()) <= {"IncompleteRead", "ConnectionResetError", "RemoteDisconnected", "URLError"}
 
 
-def test_a_client_that_hangs_up(ask: Asker) -> None:
-    """The host is told while it waits, and while it streams; a half-sent request never reaches it."""
-    seen, told = [], threading.Semaphore(0)
-
-    def answer(request: HttpRequest, gone: Gone) -> Iterator[ResponsePart]:
-        seen.append(request.path)
-        if request.path == "/stream":
-            for _ in range(10_000):
-                yield ResponsePart(bytes(10_000), True, None)
-                if gone.is_set():
-                    break
-        assert gone.wait(20)
-        told.release()
-        yield ResponsePart(b"nobody reads this", False, 200)
-
-    out = said(ask(
-        "for n in range(3):\n    s = socket.create_connection(('127.0.0.1', 4000))\n"
-        "    s.sendall((b'GET /wait HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n', b'GET /stream HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n', "
-        "post(b'x' * 600000)[:-1])[n])\n    time.sleep(0.3)\n    s.close()\ntime.sleep(0.5)\nprint('done')",
-        answer,
-    ))  # fmt: skip
-
-    assert out == "done\n"
-    assert told.acquire(timeout=20)
-    assert told.acquire(timeout=20)
-    assert seen == ["/wait", "/stream"]
-
-
-def test_a_client_that_does_not_read(ask: Asker, sandbox: Sandbox) -> None:
-    """A response of a gigabyte for nobody: the host is held back, PID 1 stays small, others are served."""
-    made = then = 0
-
-    def answer(request: HttpRequest, gone: Gone) -> Iterator[ResponsePart]:
-        nonlocal made, then
-        if request.path != "/flood":
-            then = made
-            yield from echo(request, gone)
-            return
-        for number in range(1 << 10):
-            made += 1
-            yield ResponsePart(bytes(1 << 20), True, None if number else 200)
-
-    out = said(ask(
-        "def size():\n    return int(open('/proc/1/statm').read().split()[1]) * 4096\nbefore = size()\n"
-        "s = socket.create_connection(('127.0.0.1', 4000))\ns.sendall(b'GET /flood HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')\n"
-        "time.sleep(1)\nprint(json.loads(ask('/echo', b'abc'))[2], size() - before < 16 << 20)",
-        answer,
-    ))  # fmt: skip
-
-    assert out.split() == ["3", "True"]
-    assert 0 < then < 20
-
-
-GARBAGE = {
-    "smuggling": ("b'POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 4\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n0\\r\\n\\r\\n'", 400),
-    "two lengths": ("b'POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 1\\r\\nContent-Length: 2\\r\\n\\r\\nab'", 400),
-    "TLS": ("b'\\x16\\x03\\x01\\x02\\0\\x01\\0\\r\\n\\r\\n'", 400),
-    "HTTP/2": ("b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n'", 400),
-    "a head without end": ("b'GET / HTTP/1.1\\r\\nA: ' + b'b' * 70000", 431),
-    "a bad chunk": ("b'POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nzz\\r\\n'", 400),
-    "too large": ("b'POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 67108865\\r\\n\\r\\n', b'x' * 100000", 413),
-    "a chunk that is too large": ("b'POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nfffffff\\r\\n'", 413),
-    "another coding": ("b'POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: gzip\\r\\n\\r\\n'", 501),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", GARBAGE)
-def test_what_is_no_request(ask: Asker, what: str) -> None:
-    """It is refused with a status that says why, the connection ends, and nothing of it reaches the host."""
-    seen = []
-
-    def answer(request: HttpRequest, gone: Gone) -> Iterator[ResponsePart]:
-        seen.append(request)
-        yield from echo(request, gone)
-
-    text, status = GARBAGE[what]
-    out = said(ask(f"t = time.monotonic()\nfound = raw({text})\nprint(found.decode('latin-1'))\nprint(time.monotonic() - t < 4)",
-                   answer))  # fmt: skip
-
-    assert out.startswith(f"HTTP/1.1 {status} ")
-    assert '{"error": {"message": ' in out
-    assert out.endswith("}}\nTrue\n")
-    assert seen == []
-
-
-def test_a_body_that_grows_too_large(ask: Asker) -> None:
-    """64 MiB in chunks are too much at the first byte beyond; the host forgets what it had, and others are served."""
-    out = said(ask(
-        "def chunks():\n    yield b'POST / HTTP/1.1\\r\\nHost: x\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n'\n"
-        "    for _ in range(65):\n        yield b'100000\\r\\n' + bytes(1 << 20) + b'\\r\\n'\n    yield b'0\\r\\n\\r\\n'\n"
-        "print(raw(*chunks())[:12])\nprint(json.loads(ask('/', bytes(64 << 20)))[2])",
-    ))  # fmt: skip
-
-    assert out.split("\n")[:2] == ["b'HTTP/1.1 413'", str(64 << 20)]
-
-
-def test_slow_and_garbled_clients_hold_nobody_up(ask: Asker) -> None:
-    """Sixty-three heads that never end, and a flood of noise, beside an honest client."""
-    out = said(ask(
-        "socks = []\nfor n in range(63):\n    s = socket.create_connection(('127.0.0.1', 4000), 20)\n"
-        "    s.sendall(b'GET / HTTP/1.1\\r\\nHo')\n    socks.append(s)\n"
-        "def noise():\n    for n in range(300):\n        try:\n            s = socket.create_connection(('127.0.0.1', 4000), 20)\n"
-        "            s.sendall(os.urandom(1000 * (n % 7)))\n            s.close()\n        except OSError:\n            pass\n"
-        "t = threading.Thread(target=noise)\nt.start()\nfor n in range(100):\n    assert json.loads(ask('/x', b'x' * n))[2] == n\n"
-        "t.join()\nprint('fine')",
-    ))  # fmt: skip
-
-    assert out == "fine\n"
-
-
 def test_nobody_is_there_without_a_gateway(sandbox: Sandbox) -> None:
     """A command that was not given one finds the port closed, also after one that was."""
     code = KIT + "try:\n    ask()\nexcept urllib.error.URLError as e:\n    print(e.reason)"
@@ -392,75 +216,6 @@ def test_the_end_of_the_session_ends_the_calls(ask: Asker) -> None:
     assert result.how == "wall"
     assert time.monotonic() - begun < 5
     assert over.wait(20)
-
-
-EDIT = "open('a.py', 'w').write('x = 2\\n')\n"
-FOLLOWERS = {
-    "new connection": EDIT + "ask('/after', b'x')",
-    "kept connection": "c = http.client.HTTPConnection('127.0.0.1', 4000)\nc.request('GET', '/before')\nc.getresponse().read()\n"
-    + EDIT + "c.request('GET', '/after')\nc.getresponse()",
-    "request half sent": "s = socket.create_connection(('127.0.0.1', 4000))\nd = post(b'x' * 900000)\ns.sendall(d[:-1])\n"
-    "ask('/before')\n" + EDIT + "s.sendall(d[-1:])\nread(s)",
-    "another process": "p = subprocess.Popen([sys.executable, '-c', \"import socket, sys; s = socket.create_connection(('127.0.0.1', "
-    "4000)); print(flush=True); sys.stdin.read(1); s.sendall(b'GET /after HTTP/1.0\\\\r\\\\n\\\\r\\\\n'); s.recv(1)\"], "
-    "stdin=-1, stdout=-1)\np.stdout.read(1)\nask('/before')\nf = open('a.py', 'w')\nf.write('y')\nf.close()\n"
-    "p.stdin.write(b'x')\np.stdin.flush()\np.wait()",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("how", FOLLOWERS)
-def test_no_model_call_after_the_edit(ask: Asker, sandbox: Sandbox, how: str) -> None:
-    """A request that is the very next thing after the edit never reaches the host."""
-    for _ in range(10):
-        seen = []
-
-        def answer(request: HttpRequest, gone: Gone, seen: list[str] = seen) -> Iterator[ResponsePart]:
-            seen.append(request.path)
-            yield from echo(request, gone)
-
-        sandbox.load(plain_tree({"a.py": b"x = 1\n"}))
-        result = ask(FOLLOWERS[how], answer, cutoff=parse("first-edit"))
-
-        assert result.how == "cutoff", result
-        assert result.cutoff is not None
-        assert result.cutoff.exact
-        assert set(seen) <= {"/before"}
-
-
-@pytest.mark.parametrize("how", FOLLOWERS)
-def test_without_a_cutoff_the_call_would_have_come(ask: Asker, sandbox: Sandbox, how: str) -> None:
-    """The same programs under the rule `none` do ask, so the test above can fail."""
-    seen = []
-
-    def answer(request: HttpRequest, gone: Gone) -> Iterator[ResponsePart]:
-        seen.append(request.path)
-        yield from whole(200, (("Connection", "close"),), b"")
-
-    sandbox.load(plain_tree({"a.py": b"x = 1\n"}))
-    ask(FOLLOWERS[how].replace("read(s)", "s.recv(9)"), answer, cutoff=parse("none"))
-
-    assert set(seen) - {"/before"}
-
-
-def test_a_call_waits_while_a_rule_is_armed(ask: Asker, sandbox: Sandbox) -> None:
-    """Requests wait for the visible tests as every other call does, and go out when they have ended."""
-    git = "git init -q && git add -A && git -c user.name=a -c user.email=a commit -qm x"
-    rule = CutoffRule(armed="first-commit", armed_test=("sh", "-c", "sleep 0.5; date +%s.%N > /tmp/tested"))
-    times = []
-
-    def answer(request: HttpRequest, gone: Gone) -> Iterator[ResponsePart]:
-        times.append(request.path)
-        yield from whole(200, (), b"")
-
-    sandbox.load(plain_tree({"a.py": b"x = 1\n"}))
-    result = ask(
-        f"subprocess.run({git!r}, shell=True)\nask('/' + ('tested' if os.path.exists('/tmp/tested') else 'early'))\n" + EDIT
-        + "ask('/never')",
-        answer, cutoff=rule,
-    )  # fmt: skip
-
-    assert (result.how, result.armed, result.edited) == ("cutoff", True, ("a.py",))
-    assert times == ["/tested"]
 
 
 def test_the_gateway_itself_answers(ask: Asker) -> None:
