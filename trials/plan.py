@@ -15,6 +15,9 @@ from ..tiers.arms import Arm
 from ..tiers.task import Task
 from .agents import Agent
 
+# A folder's name may have 255 bytes, and an attempt that is set aside has a longer one.
+MAX_NAME = 200
+
 
 @dataclass(frozen=True, slots=True)
 class TrialSpec:
@@ -90,6 +93,8 @@ def make_plan(
     names = [trial.name for trial in trials]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"two trials would be called {doubled[0]}", hint="Name each task, arm and agent once.")
+    if long := next((name for name in names if len(name) > MAX_NAME), None):
+        raise InputError(f"a trial would be called {long[:60]}...", hint="Give the image a shorter name (`docker tag`).")
     if not trials:
         raise InputError("nothing to run: no task, arm or agent was named")
     return Plan(trials=trials, settings=settings or Settings())
