@@ -73,7 +73,6 @@ def run_command(
     paths = run_paths(runs, run_id or new_run_id())
     engine = DockerEngine.from_env(run=paths.root.name)
     with ConsoleProgress(Console(stderr=True), len(plan.trials)) as progress:
-        progress.note(f"run {paths.root}")
         result = execute(
             plan, engine=engine, paths=paths, signer=signer(), resume=resume, parallel=parallel, progress=progress
         )

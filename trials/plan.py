@@ -94,7 +94,9 @@ def make_plan(
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"two trials would be called {doubled[0]}", hint="Name each task, arm and agent once.")
     if long := next((name for name in names if len(name) > MAX_NAME), None):
-        raise InputError(f"a trial would be called {long[:60]}...", hint="Give the image a shorter name (`docker tag`).")
+        raise InputError(
+            f"a trial would be called {long[:60]}...", hint="Give the image a shorter name (`docker tag`)."
+        )
     if not trials:
         raise InputError("nothing to run: no task, arm or agent was named")
     return Plan(trials=trials, settings=settings or Settings())

@@ -57,6 +57,7 @@ def execute(
         store.clean()
         images = _freeze(plan, engine, paths, resume)
         hold_key(paths, signer)
+        progress.note(f"run {paths.root}")
         scorecards = recorded(paths, [spec.name for spec in plan.trials])
         progress.kept(len(scorecards))
         context = TrialContext(
