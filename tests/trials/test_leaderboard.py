@@ -253,7 +253,7 @@ def test_a_folder_that_is_no_run_is_listed_with_the_reason(tmp_path: Path, run: 
     assert [one["name"] for one in found["runs"]] == ["mine"]
     reasons = {Path(one["folder"]).name: one["reason"] for one in found["unreadable"]}
     assert set(reasons) == {*bad, "linked"}
-    assert "trials.0" in reasons["outside"]
+    assert "trials: not names of trials" in reasons["outside"]
     assert "leads out of" in reasons["linked"]
 
 
