@@ -5,13 +5,21 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
 compile() {
-    "$VENV/bin/uv" pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-        --no-annotate --custom-compile-command "make lock" "$@"
+    "$VENV/bin/uv" pip compile --quiet --upgrade --generate-hashes --no-annotate --custom-compile-command "make lock" "$@"
+}
+
+# compile_recipe FILE: for Python 3.11 everywhere, or as the file's line `# lock with: ...` has it.
+compile_recipe() {
+    local words
+    read -ra words < <(sed -n 's/^# lock with: //p' "$1" && echo)
+    if [[ ${#words[@]} -eq 0 ]]; then words=(--universal --python-version 3.11); fi
+    compile "${words[@]}" "$1" --output-file "${1%.in}.lock"
 }
 
 cd "$ROOT"
-compile --group build pyproject.toml --output-file requirements.lock
-compile --group build --group dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
-for recipe in images/agents/*/requirements.in images/repos-*/requirements.in; do
-    if [[ -f $recipe ]]; then compile "$recipe" --output-file "${recipe%.in}.lock"; fi
+own=(--universal --python-version 3.11)
+compile "${own[@]}" --group build pyproject.toml --output-file requirements.lock
+compile "${own[@]}" --group build --group dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
+for recipe in images/agents/*/requirements.in images/repos-*/requirements.in tests/model/requirements.in; do
+    if [[ -f $recipe ]]; then compile_recipe "$recipe"; fi
 done
