@@ -91,11 +91,19 @@ class _Handler:
 
 
 class Exchanges:
-    """All requests of one command; `send` writes a frame to the guest and may be called by any thread."""
+    """All requests of one command; `send` writes a frame to the guest and may be called by any thread.
 
-    def __init__(self, on_request: OnRequest, send: Send) -> None:
+    `on_broken` is called once, in the thread of the request, when answering raised what `broken` then holds.
+    """
+
+    def __init__(self, on_request: OnRequest, send: Send, on_broken: Callable[[], None] = lambda: None) -> None:
         self._courier = Courier(send)
-        self._desk = Desk(_Handler(on_request), self._courier.send)
+        self._desk = Desk(_Handler(on_request), self._courier.send, on_broken)
+
+    @property
+    def broken(self) -> BaseException | None:
+        """What answering a request raised, which it never should."""
+        return self._desk.broken
 
     def take(self, header: Mapping[str, Any], body: bytes) -> None:
         """Take one frame of these FRAMES; nothing here waits."""

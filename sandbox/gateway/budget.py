@@ -86,6 +86,11 @@ class Budget:
         with self._changed:
             return self._spent
 
+    def had(self, spent: Spent) -> None:
+        """This was spent before, and the larger budgets know it already."""
+        with self._changed:
+            self._spent += spent
+
     @property
     def bounds_tokens(self) -> bool:
         """Whether generated tokens are limited, by their number or by their price."""
@@ -164,6 +169,7 @@ class Grant:
 
     def __init__(self, budget: Budget, aside: Spent) -> None:
         self.aside = aside
+        self.used = Spent()
         self._budget = budget
         self._open = True
 
@@ -195,7 +201,7 @@ class Grant:
 
     def _finish(self, used: Spent) -> None:
         if self._open:
-            self._open = False
+            self._open, self.used = False, used
             self._budget._settle(self.aside, used)
 
 

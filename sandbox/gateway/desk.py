@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any, Final, Protocol
 
 from ..errors import WireBroken
@@ -44,11 +45,21 @@ class _Incoming:
 
 
 class Desk:
-    """Takes the guest's frames of these TYPES; `send` writes a frame to the guest and may be called by any thread."""
+    """Takes the guest's frames of these TYPES; `send` writes a frame to the guest and may be called by any thread.
 
-    def __init__(self, handler: Handler, send: Callable[[Mapping[str, Any], bytes], None]) -> None:
+    A handler that raises is broken: the agent sees a connection that breaks, and `on_broken` is called, once.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        send: Callable[[Mapping[str, Any], bytes], None],
+        on_broken: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.broken: BaseException | None = None
         self._handler = handler
         self._send = send
+        self._on_broken = on_broken
         self._incoming: dict[int, _Incoming] = {}
         self._gone: dict[int, Gone] = {}
         self._threads: set[threading.Thread] = set()
@@ -130,11 +141,19 @@ class Desk:
 
     def _work(self, number: int, request: HttpRequest, gone: Gone) -> None:
         try:
-            self._respond(number, self._handler.handle(request, gone), gone)
+            with _Boundary(lambda error: self._broke(number, error, gone)):
+                self._respond(number, self._handler.handle(request, gone), gone)
         finally:
             with self._lock:
                 self._gone.pop(number, None)
                 self._threads.discard(threading.current_thread())
+
+    def _broke(self, number: int, error: BaseException, gone: Gone) -> None:
+        with self._lock:
+            first, self.broken = self.broken is None, self.broken or error
+        if first:
+            self._on_broken()
+        self._respond(number, iter([ResponsePart(cut=True)]), gone)
 
     def _respond(self, number: int, parts: Iterator[ResponsePart], gone: Gone | None = None) -> None:
         """Send the parts. When the agent is gone, the iterator still runs to its end: it keeps the books."""
@@ -153,6 +172,23 @@ class Desk:
                 if gone is None:
                     return
                 gone.set()
+
+
+class _Boundary:
+    """Nothing leaves a thread's work but to whom it is told."""
+
+    def __init__(self, tell: Callable[[BaseException], None]) -> None:
+        self._tell = tell
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if error is not None:
+            self._tell(error)
+        return True
 
 
 def _headers(value: Any) -> Headers:

@@ -21,14 +21,14 @@ from .asking import (
 )
 from .attempt import Attempt, begin, next_chunk, read_on
 from .budget import Ask, Exhausted, Grant, unlimited
-from .exchange import Gone, ResponsePart, pieces, whole
+from .exchange import PART_LIMIT, Gone, ResponsePart, pieces, whole
 from .house import House
 from .jsontext import to_bytes
 from .metering import measured
 from .prices import is_release
 from .refusal import Refusal
 from .scribe import Entry
-from .upstream import ModelUnavailable, UpstreamCall
+from .upstream import LEFT, ModelUnavailable, UpstreamCall
 
 # How long one answer may take as a whole (seconds).
 CALL_SECONDS: Final = 3600.0
@@ -205,22 +205,24 @@ class Forward:
             if attempt.status is None:
                 yield from Refusal(self._asking.route.provider, 502, "The model cannot be reached.").parts()
                 return
-            held = b"".join(attempt.held)
-            if not attempt.is_success:
-                held = self._house.redactor.data(held)
+            # A server may repeat the key that it was given; the sandbox is not to have it.
+            redactor = self._house.redactor
+            held, headers = b"".join(attempt.held), tuple((n, redactor.text(one)) for n, one in attempt.headers)
             if (attempt.ended and attempt.trouble is None) or not attempt.is_success:
-                yield from whole(attempt.status, attempt.headers, held)
+                yield from whole(attempt.status, headers, redactor.data(held))
                 return
-            first, rest = next(whole(attempt.status, attempt.headers, held)), held[1 << 20 :]
+            clean = redactor.growing_data()
+            held = clean.add(held)
+            first, rest = next(whole(attempt.status, headers, held)), held[PART_LIMIT:]
             yield ResponsePart(first.body, more=True, status=first.status, headers=first.headers)
             yield from pieces(rest)
             self._write_down(attempt)
             while not attempt.ended and not self._gone.is_set():
-                data = next_chunk(attempt)
-                yield from pieces(data)
+                yield from pieces(clean.add(next_chunk(attempt)))
                 self._write_down(attempt)
                 if self._house.clock() > deadline and not attempt.ended:
                     attempt.break_off("it took longer than the budget allows", transient=False, cut=True)
+            yield from pieces(clean.end())
             yield ResponsePart(cut=attempt.cut)
         finally:
             self._conclude(attempt, grant)
@@ -240,7 +242,7 @@ class Forward:
         if not attempt.ended and attempt.reader.state.complete:
             attempt.ended = True
         elif not attempt.ended:
-            attempt.break_off("the agent was gone", transient=False, cut=True)
+            attempt.break_off(LEFT, transient=False, cut=True)
 
     def _conclude(self, attempt: Attempt, grant: Grant) -> None:
         """Close the attempt and keep the books."""
@@ -248,15 +250,15 @@ class Forward:
             if not attempt.ended:
                 self._drain(attempt)
         finally:
-            if self._gone.is_set() and attempt.cut:
+            if self._gone.is_set() and (attempt.cut or attempt.status is None):
                 # We broke it off ourselves; the provider has nothing to do with it.
-                attempt.trouble, attempt.transient = "the agent was gone", False
+                attempt.trouble, attempt.transient = LEFT, False
             self._house.closed(attempt)
             attempt.close()
             seconds = self._house.clock() - attempt.begun
             tally = Tally()
             metrics = self._settle(attempt, grant, seconds, tally)
-        self._record(attempt, metrics, seconds, tally)
+        self._record(attempt, grant, metrics, seconds, tally)
 
     def _settle(self, attempt: Attempt, grant: Grant, seconds: float, tally: Tally) -> Metrics | None:
         """Settle the budget and count; returns what is known of the usage."""
@@ -271,7 +273,7 @@ class Forward:
                 grant.settle(seconds=seconds, tokens=None, cost=None)
             else:
                 grant.release(seconds)
-            by_provider = attempt.transient or attempt.status is None
+            by_provider = attempt.transient or (attempt.status is None and attempt.trouble != LEFT)
             # A call that has come may have been carried out, whatever became of the rest.
             carried_out = self.started and self._gone.is_set() and bool(state.calls)
             house.account.failed(partial, billed=attempt.billed, by_provider=by_provider, used=carried_out)
@@ -286,7 +288,7 @@ class Forward:
             house.account.find("unmetered", f"{state.model or asking.model} answered without usage")
         return metrics
 
-    def _record(self, attempt: Attempt, metrics: Metrics | None, seconds: float, tally: Tally) -> None:
+    def _record(self, attempt: Attempt, grant: Grant, metrics: Metrics | None, seconds: float, tally: Tally) -> None:
         """Write the attempt into the log, and its answer into the transcript."""
         asking, house, state = self._asking, self._house, attempt.reader.state
         if self._asking.generates and not attempt.whole:
@@ -321,6 +323,7 @@ class Forward:
                 "finish": state.finish,
                 "usage": dict(state.usage) or None,
                 "tokens": _counts(metrics) or None,
+                "spent": grant.used.to_json() if asking.generates else None,
                 "seconds": round(seconds, 6),
             }
         )

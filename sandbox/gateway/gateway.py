@@ -36,7 +36,9 @@ from .settings import Settings
 from .trigger import Fired, Trigger
 from .upstream import ModelUnavailable, Upstream
 
-_CLOSING_SECONDS: Final = 5.0
+_MOMENT: Final = 1.0
+# More than it takes to give up a connection that is being made.
+_CLOSING_SECONDS: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ class Gateway:
         self._trigger = Trigger(rule)
         self._on_cutoff = on_cutoff
         self._on_failure = on_failure
+        self._stop: Callable[[str], None] = lambda why: None  # noqa: ARG005
         self._fired: Fired | None = None
         self._failure: MachineryError | None = None
         self._closing = False
@@ -128,6 +131,15 @@ class Gateway:
     def failure(self) -> MachineryError | None:
         """Why the session cannot go on, if so: the trial is a failure of the machinery."""
         return self._failure
+
+    @property
+    def fired(self) -> Fired | None:
+        """The cutoff rule of its own that has fallen, if so."""
+        return self._fired
+
+    def attend(self, stop: Callable[[str], None]) -> None:
+        """The session begins: `stop` ends its agent, beside what the two callbacks do."""
+        self._stop = stop
 
     def arm(self) -> None:
         """What the cutoff rule waited for has happened: it counts from now on."""
@@ -151,11 +163,14 @@ class Gateway:
     def close(self) -> Report:
         """The session is over: wait a moment for answers under way, so that their usage is known; then finish."""
         self._closing = True
-        self._wait(self._house.settings.drain + 1.0)
+        # What is played does not take its time.
+        self._wait(_MOMENT + (self._house.settings.drain if self._house.upstream.paced else 0.0))
         self._house.abort_all()
+        self._house.upstream.end()
         for _ in range(self._wait(_CLOSING_SECONDS)):
             # Asked, and nothing came yet: it may be billed, and no one will know for what.
             self._house.account.failed(None, billed=True, by_provider=False)
+        self._house.upstream.close()
         report = self.report()
         if self._house.scribe is not None:
             self._house.scribe.note(gateway=report.to_json())
@@ -235,6 +250,7 @@ class Gateway:
             return None
         self._fired = fired
         self._on_cutoff(fired)
+        self._stop(f"cutoff {fired.rule}")
         return _over(asking.route)
 
     def _fail(self, failure: MachineryError) -> None:
@@ -244,6 +260,7 @@ class Gateway:
                 self._failure = failure
         if first:
             self._on_failure(failure)
+            self._stop("the model failed")
 
 
 def _over(route: Route) -> Refusal:

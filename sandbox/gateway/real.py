@@ -10,11 +10,13 @@ import contextlib
 import ipaddress
 import socket
 import ssl
+import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import certifi
@@ -24,7 +26,7 @@ from ..errors import InputError
 from .exchange import Headers
 from .redaction import SHORTEST, Secret
 from .routes import Operation, Provider
-from .upstream import Answer, ModelUnavailable, Unreached, UpstreamCall
+from .upstream import LEFT, Answer, ModelUnavailable, Unreached, UpstreamCall
 from .volatile import Volatile
 
 CONNECT_SECONDS: Final = 10.0
@@ -64,14 +66,36 @@ class Target:
 
 
 class Real:
-    """Sends calls over HTTP. One for a whole run; `close` it at the end."""
-
-    paced = True
+    """Sends calls over HTTP. One for a whole run."""
 
     def __init__(self, targets: Mapping[Provider, Target], context: ssl.SSLContext | None = None) -> None:
         self._targets = dict(targets)
+        self._context = context if context is not None else ssl.create_default_context(cafile=certifi.where())
+
+    def upstream(self, scope: str, volatile: Volatile) -> RealSession:  # noqa: ARG002  # nothing is matched
+        """Each session has connections of its own, which end with it."""
+        return RealSession(self._targets, self._context)
+
+    def secrets(self) -> list[Secret]:
+        """The keys, for a Redactor."""
+        return [target.key for target in self._targets.values() if target.key is not None]
+
+    def close(self) -> None:
+        """Nothing is open but what sessions have."""
+
+
+class RealSession:
+    """The calls of one session; `end` it."""
+
+    paced = True
+
+    def __init__(self, targets: Mapping[Provider, Target], context: ssl.SSLContext) -> None:
+        self._targets = targets
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._over = threading.Event()
+        self._lock = threading.Lock()
         self._client = httpx.Client(
-            verify=context if context is not None else True,
+            verify=context,
             follow_redirects=False,
             # A proxy of the environment cannot reach what is on this machine.
             mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
@@ -79,16 +103,16 @@ class Real:
             limits=httpx.Limits(max_connections=256, max_keepalive_connections=64, keepalive_expiry=60),
         )
 
-    def upstream(self, scope: str, volatile: Volatile) -> Real:  # noqa: ARG002  # sessions share the connections
-        """The same for every session."""
-        return self
-
-    def secrets(self) -> list[Secret]:
-        """The keys, for a Redactor."""
-        return [target.key for target in self._targets.values() if target.key is not None]
+    def end(self) -> None:
+        """See Upstream.end."""
+        with self._lock:
+            self._over.set()
+            sockets = list(self._sockets)
+        for sock in sockets:
+            _shut(sock)
 
     def close(self) -> None:
-        """Close all connections."""
+        """See Upstream.close."""
         self._client.close()
 
     def send(self, call: UpstreamCall) -> Answer:
@@ -108,7 +132,10 @@ class Real:
             headers=_outgoing(call, target),
             content=call.body or None,
             timeout=httpx.Timeout(silence, connect=min(CONNECT_SECONDS, silence)),
+            extensions={"trace": self._trace},
         )
+        if self._over.is_set():
+            raise Unreached(LEFT, sent=False)
         try:
             response = self._client.send(request, stream=True)
         except httpx.HTTPError as e:
@@ -116,18 +143,31 @@ class Real:
                 hint = "If its certificate is of an authority of your own, name that in SSL_CERT_FILE."
                 raise ModelUnavailable(f"{target.base} cannot prove who it is: {_why(e)}", hint=hint) from None
             sent = not isinstance(e, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
-            raise Unreached(f"{urlsplit(target.base).hostname}: {_why(e)}", sent=sent) from None
+            why = LEFT if self._over.is_set() else f"{urlsplit(target.base).hostname}: {_why(e)}"
+            raise Unreached(why, sent=sent) from None
         if response.is_redirect:
             response.close()
             raise ModelUnavailable(
                 f"{target.base} answered with a redirect ({response.status_code}), which is refused",
                 hint="Give the address that it leads to, if you trust it.",
             )
-        return _HttpAnswer(response)
+        return _HttpAnswer(response, self._over)
+
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Know every connection from the moment in which it is made: a silent one ends with the session."""
+        if not event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            return
+        sock = info["return_value"].get_extra_info("socket")
+        if not isinstance(sock, socket.socket):
+            return
+        with self._lock:
+            self._sockets.add(sock)
+        if self._over.is_set():
+            _shut(sock)
 
 
 class _HttpAnswer:
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, over: threading.Event) -> None:
         self.status = response.status_code
         self.headers: Headers = tuple(
             (name.lower(), value[:_HEADER_LIMIT])
@@ -135,23 +175,28 @@ class _HttpAnswer:
             if name.lower() in _PASSED
         )
         self._response = response
+        self._over = over
 
     def chunks(self) -> Iterator[bytes]:
         try:
             yield from (chunk for chunk in self._response.iter_bytes() if chunk)
         except (httpx.HTTPError, httpx.StreamError, OSError) as e:
-            raise Unreached(_why(e)) from None
+            raise Unreached(LEFT if self._over.is_set() else _why(e)) from None
 
     def abort(self) -> None:
         stream = self._response.extensions.get("network_stream")
         sock = stream.get_extra_info("socket") if stream is not None else None
         if isinstance(sock, socket.socket):
-            with contextlib.suppress(OSError):
-                # The plain socket's own: TLS would want to say goodbye, in the other thread's way.
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            _shut(sock)
 
     def close(self) -> None:
         self._response.close()
+
+
+def _shut(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        # The plain socket's own: TLS would want to say goodbye, in the other thread's way.
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 def real_targets(environ: Mapping[str, str]) -> dict[Provider, Target]:

@@ -8,11 +8,10 @@ from typing import Final
 from .cassette import CassetteWriter, Record, Replied, asked_of
 from .exchange import Headers
 from .redaction import Secret
-from .upstream import Answer, Supply, Unreached, Upstream, UpstreamCall
+from .upstream import LEFT, Answer, Supply, Unreached, Upstream, UpstreamCall
 from .volatile import Volatile
 
 _BROKEN: Final = "broken off"
-LEFT: Final = "the agent was gone"
 
 
 class Recording:
@@ -55,6 +54,14 @@ class RecordingUpstream:
             raise
         return _RecordedAnswer(answer, call, self._writer, self._scope)
 
+    def end(self) -> None:
+        """See Upstream.end."""
+        self._inner.end()
+
+    def close(self) -> None:
+        """See Upstream.close."""
+        self._inner.close()
+
 
 class _RecordedAnswer:
     def __init__(self, inner: Answer, call: UpstreamCall, writer: CassetteWriter, scope: str) -> None:
@@ -66,7 +73,7 @@ class _RecordedAnswer:
         self._scope = scope
         self._chunks: list[bytes] = []
         self._end = LEFT
-        self._open = True
+        self._open, self._aborted = True, False
 
     def chunks(self) -> Iterator[bytes]:
         try:
@@ -75,10 +82,12 @@ class _RecordedAnswer:
                 yield chunk
             self._end = "complete"
         except Unreached as e:
-            self._end = str(e) or _BROKEN
+            # Not the provider's doing if it was we who broke it off.
+            self._end = LEFT if self._aborted else str(e) or _BROKEN
             raise
 
     def abort(self) -> None:
+        self._aborted = True
         self._inner.abort()
 
     def close(self) -> None:

@@ -82,6 +82,10 @@ class Redactor:
         """For a text that arrives in pieces."""
         return GrowingText(self)
 
+    def growing_data(self) -> GrowingData:
+        """For bytes that arrive in pieces."""
+        return GrowingData(self)
+
     def held(self, text: str) -> int:
         """How many characters at the end of a text could be the beginning of a secret."""
         for length in range(min(len(text), self._longest - 1), 0, -1):
@@ -108,6 +112,22 @@ class GrowingText:
         """What was held back."""
         text, self._held = self._held, ""
         return self._redactor.text(text)
+
+
+class GrowingData:
+    """Bytes in pieces, as `GrowingText`; without secrets they pass as they came."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        # One character for each byte: the forms of a secret are ASCII.
+        self._text = redactor.growing()
+
+    def add(self, data: bytes) -> bytes:
+        """What can go out now."""
+        return self._text.add(data.decode("latin-1")).encode("latin-1")
+
+    def end(self) -> bytes:
+        """What was held back."""
+        return self._text.end().encode("latin-1")
 
 
 def _forms(value: str) -> set[str]:

@@ -12,7 +12,7 @@ from .cassette import Asked, Cassette, Replied, asked_of, text_of
 from .exchange import Headers
 from .nearest import nearest
 from .redaction import Redactor, Secret
-from .upstream import Answer, UnknownRequest, Unreached, UpstreamCall
+from .upstream import LEFT, Answer, UnknownRequest, Unreached, UpstreamCall
 from .volatile import Volatile, stable
 
 
@@ -48,6 +48,7 @@ class Player:
         self._volatile = volatile
         self._redactor = redactor
         self._lock = threading.Lock()
+        self._ended = threading.Event()
         self._waiting: dict[str, deque[int]] = {}
         self._count: dict[str, int] = {}
         for number, record in enumerate(cassette.records(scope)):
@@ -66,8 +67,17 @@ class Player:
             raise self._unknown(asked, key)
         replied = self._cassette.record(self._scope, number).replied
         if replied.status is None:
+            if replied.end == LEFT:
+                self._ended.wait(call.seconds)
             raise Unreached(replied.end)
-        return _Played(replied, replied.status)
+        return _Played(replied, replied.status, call.seconds)
+
+    def end(self) -> None:
+        """See Upstream.end."""
+        self._ended.set()
+
+    def close(self) -> None:
+        """See Upstream.close."""
 
     def _plain(self, asked: Asked) -> Asked:
         return Asked(asked.api, asked.operation, asked.target, asked.form, self._redactor.value(asked.document))
@@ -102,18 +112,24 @@ class Player:
 
 
 class _Played:
-    def __init__(self, replied: Replied, status: int) -> None:
+    """An answer that went on when the agent had gone does so again, until it is broken off."""
+
+    def __init__(self, replied: Replied, status: int, seconds: float) -> None:
         self.status = status
         self.headers: Headers = replied.headers
         self._replied = replied
+        self._seconds = seconds
+        self._aborted = threading.Event()
 
     def chunks(self) -> Iterator[bytes]:
         yield from self._replied.chunks
+        if self._replied.end == LEFT:
+            self._aborted.wait(self._seconds)
         if self._replied.end != "complete":
             raise Unreached(self._replied.end)
 
     def abort(self) -> None:
-        pass
+        self._aborted.set()
 
     def close(self) -> None:
         pass

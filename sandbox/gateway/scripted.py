@@ -66,6 +66,12 @@ class Scripted:
         kind = "application/json" if call.form == "array" else "text/event-stream"
         return _Canned(200, *chunks, kind=kind, fault=fault, api=api)
 
+    def end(self) -> None:
+        """Nobody waits here."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
     def _play(self, call: UpstreamCall, tools: Sequence[Tool], prompt: str) -> tuple[Reply, Fault | None]:
         """The next turn; the same one again where the same is asked again, unless it was a fault."""
         key = hashlib.sha256(canonical([call.route.target, call.document]).encode("ascii")).hexdigest()

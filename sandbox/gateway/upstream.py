@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from ..errors import MachineryError
+from ..errors import FailureClass, MachineryError
 from .exchange import Headers
 from .redaction import Secret
 from .routes import Form, Route
 from .volatile import Volatile
+
+# How an answer ended for which nobody waited any more.
+LEFT: Final = "the agent was gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,13 @@ class Unreached(Exception):
 class ModelUnavailable(MachineryError):
     """There is no model to talk to: no key, a key that is refused, a provider that is gone, a redirect."""
 
+    failure = FailureClass.MODEL_UNAVAILABLE
+
 
 class UnknownRequest(MachineryError):
     """A request that the cassette does not know. The message names the nearest one it does and the first difference."""
+
+    failure = FailureClass.UNKNOWN_REQUEST
 
 
 class Answer(Protocol):
@@ -71,6 +78,12 @@ class Upstream(Protocol):
 
     def send(self, call: UpstreamCall) -> Answer:
         """Send a call. Raises Unreached, ModelUnavailable or UnknownRequest."""
+
+    def end(self) -> None:
+        """The session is over: whoever waits in `send`, or will, gets Unreached with LEFT."""
+
+    def close(self) -> None:
+        """And nobody waits any more: let go of everything."""
 
 
 class Supply(Protocol):

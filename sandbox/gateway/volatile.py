@@ -55,30 +55,6 @@ COMMON: Final = Volatile(
     )
 )
 
-# What was seen to differ between two runs of the same (docs/gateway.md).
-AGENTS: Final[Mapping[str, Volatile]] = {
-    "mini-swe-agent": COMMON,
-    "aider": COMMON,
-    "codex": COMMON
-    + Volatile(
-        fields=("input[*].id", "prompt_cache_key", "client_metadata", "metadata"),
-        patterns=(r"(?:Chunk|Process|Session) ID:? ?([0-9a-z]+)", r"Wall time: ([\d.]+)"),
-    ),
-    "claude-code": COMMON
-    + Volatile(
-        fields=("metadata",),
-        patterns=(r"x-anthropic-billing-header:[^\n]*", r"/tmp/claude-\d+[^\s\"']*"),  # noqa: S108  # a pattern
-    ),
-    "gemini-cli": COMMON
-    + Volatile(
-        fields=("contents[*].parts[*].functionCall.id", "contents[*].parts[*].functionResponse.id"),
-        patterns=(r"(?:PGID|PIDs?): ([\d, ]+)",),
-    ),
-    "opencode": COMMON + Volatile(fields=("prompt_cache_key", "user")),
-    "qwen-code": COMMON + Volatile(fields=("metadata",)),
-    "openhands": COMMON + Volatile(fields=("prompt_cache_key", "metadata", "user")),
-}
-
 
 class _Declared(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -101,7 +77,7 @@ def declared(value: object, place: str) -> Volatile:
     for number, pattern in enumerate(made.patterns):
         try:
             re.compile(pattern)
-        except re.error as e:
+        except (re.error, OverflowError, RecursionError) as e:
             raise InputError(f"{place}: patterns[{number}]: is no regular expression: {e}") from e
     for number, path in enumerate(made.fields_):
         if _PATH.fullmatch(path) is None:

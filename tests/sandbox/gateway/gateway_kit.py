@@ -18,7 +18,7 @@ from takeover.sandbox.gateway.real import Real, Target
 from takeover.sandbox.gateway.redaction import Secret
 from takeover.sandbox.gateway.routes import Api
 from takeover.sandbox.gateway.upstream import Upstream
-from takeover.sandbox.gateway.volatile import Volatile
+from takeover.sandbox.gateway.volatile import NOTHING_VOLATILE, Volatile
 
 KEY = "sk-proj-A1b2C3d4E5f6G7h8I9j0/+x"
 APIS = list(Api)
@@ -227,6 +227,7 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """A server on a free port, gone at the end."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
+    server.socket.listen(256)  # a crowd may come at once
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -238,14 +239,16 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def real(url: str, key: str | None = KEY) -> Iterator[Real]:
+def real(url: str, key: str | None = KEY) -> Iterator[Upstream]:
     """The real upstream, with all providers at one address."""
     secret = Secret(key) if key is not None else None
     made = Real({name: Target(url, secret, "KEY") for name in ("openai", "anthropic", "gemini")})
+    session = made.upstream("t.1/1-session", NOTHING_VOLATILE)
     try:
-        yield made
+        yield session
     finally:
-        made.close()
+        session.end()
+        session.close()
 
 
 @contextlib.contextmanager

@@ -297,12 +297,12 @@ def test_seconds_are_a_budget_too() -> None:
 
 def test_a_server_that_cannot_be_reached(unused_port: int) -> None:
     """The agent sees a 502 with `pass`; with `retry` the session fails as the machinery's."""
-    with real(f"http://127.0.0.1:{unused_port}") as upstream:
-        with Gateway(upstream, settings("pass")) as gateway:
-            seen = send(gateway, ask(Api.MESSAGES))
-            totals = gateway.report().totals
-        with Gateway(upstream, settings("retry")) as other:
-            assert send(other, ask(Api.MESSAGES)).status == 404
+    url = f"http://127.0.0.1:{unused_port}"
+    with real(url) as upstream, Gateway(upstream, settings("pass")) as gateway:
+        seen = send(gateway, ask(Api.MESSAGES))
+        totals = gateway.report().totals
+    with real(url) as upstream, Gateway(upstream, settings("retry")) as other:
+        assert send(other, ask(Api.MESSAGES)).status == 404
 
     assert (seen.status, seen.json()["error"]["type"]) == (502, "api_error")
     assert (totals.failures, totals.billed_unknown) == (1, 0)

@@ -121,10 +121,9 @@ def test_an_error_that_quotes_the_key_is_cleaned() -> None:
 
 def test_without_a_key_the_session_fails_with_its_name() -> None:
     """Which variable to set."""
-    upstream = Real(real_targets({"OPENAI_API_KEY": KEY}))
+    upstream = Real(real_targets({"OPENAI_API_KEY": KEY})).upstream("t.1/1-session", NOTHING_VOLATILE)
     with Gateway(upstream) as gateway:
         assert send(gateway, ask(Api.MESSAGES)).status == 404
-    upstream.close()
 
     assert gateway.failure is not None
     assert (gateway.failure.hint, "ANTHROPIC_API_KEY" in str(gateway.failure)) == ("Set ANTHROPIC_API_KEY.", True)
@@ -212,10 +211,9 @@ def test_tls_is_verified_and_private_authorities_are_honoured(
         url = server.url.replace("http://", "https://")
         failures = []
         for environ in ({}, {"SSL_CERT_FILE": str(cert)}):
-            upstream = Real(server_targets(url, environ), trust(environ))
+            upstream = Real(server_targets(url, environ), trust(environ)).upstream("t.1/1-session", NOTHING_VOLATILE)
             with Gateway(upstream) as gateway:
                 send(gateway, ask(Api.CHAT))
-            upstream.close()
             failures.append(gateway.failure)
         assert len(server.seen) == 1
 
