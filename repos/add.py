@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import re
 import shutil
 import tarfile
 import tempfile
@@ -17,10 +18,11 @@ import yaml
 
 from ..sandbox.errors import InputError
 from ..tiers.yamlfile import read_yaml
-from .load import load_repo_task
+from .load import load_repo_task, repo_folders
 from .origin import Release
-from .schema import ProbeForm, ProbesForm
+from .schema import NAME, VERSION, ProbeForm, ProbesForm
 from .task import RepoTask
+from .visible import VisibleVerdict
 
 RUNS = 5
 TIER = 3
@@ -47,6 +49,8 @@ class Answer:
 
 # Runs every probe once over these files, each in a fresh process of a fresh sandbox; folders come before the workspace.
 Ask = Callable[[Mapping[str, bytes], Sequence[str], Sequence[str]], Sequence[Answer]]
+# Runs the release's own tests at base; None where the task names none.
+OwnTests = Callable[[RepoTask], VisibleVerdict | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,18 @@ class Wanted:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def add_task(wanted: Wanted, ask: Ask) -> RepoTask:
+def add_task(wanted: Wanted, ask: Ask, own_tests: OwnTests = lambda task: None) -> RepoTask:  # noqa: ARG005
     """Measure the probes, write the task's folder and load it; InputError names each probe that will not do.
 
-    Nothing is written unless all of them hold.
+    Nothing is written unless all of them hold, and the release's own tests pass where it names any.
     """
+    if not re.fullmatch(NAME, wanted.name) or wanted.name in repo_folders():
+        raise InputError(
+            f"{wanted.name!r}: cannot be the name of a task",
+            hint="Letters, digits, - and _, a letter first, and none of a task that ships.",
+        )
+    if not re.fullmatch(VERSION, wanted.base.version):
+        raise InputError(f"{wanted.base.version!r}: cannot be a version")
     form, _ = read_yaml(wanted.probes, ProbesForm, wanted.probes.name)
     target = wanted.into / wanted.name
     if target.exists():
@@ -80,7 +91,9 @@ def add_task(wanted: Wanted, ask: Ask) -> RepoTask:
         folder = Path(scratch) / wanted.name
         folder.mkdir()
         _write(folder, wanted, form, [runs[0].value for runs in seen])
-        load_repo_task(folder, "all")
+        verdict = own_tests(load_repo_task(folder, "all"))
+        if verdict is not None and not verdict.passed:
+            raise InputError(f"{wanted.probes.name}: visible: at base: {verdict.evidence}")
         shutil.move(folder, target)
     return load_repo_task(target)
 

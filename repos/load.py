@@ -95,7 +95,7 @@ def load_repo_task(
 
 
 def _known(ref: str | Path) -> Path | None:
-    return repo_folders().get(ref.removeprefix("repos/")) if isinstance(ref, str) else None
+    return repo_folders().get(ref.removeprefix("repos/").rstrip("/")) if isinstance(ref, str) else None
 
 
 def _folder(ref: str | Path) -> Path:

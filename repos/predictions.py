@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..sandbox.errors import InputError
 from ..tiers.yamlfile import read_yaml
-from .schema import PredictionsForm
+from .schema import PredictionForm, PredictionsForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,15 @@ class Predictions:
         }
 
 
+def thawed(sha256: str, forms: Sequence[PredictionForm]) -> Predictions:
+    """Predictions as a run's folder holds them."""
+    return Predictions(None, _entries(forms), sha256)
+
+
+def _entries(forms: Sequence[PredictionForm]) -> tuple[Prediction, ...]:
+    return tuple(Prediction(p.task, p.arm, p.agent, float(p.resolved), p.why) for p in forms)
+
+
 def load_predictions(path: Path, cells: Collection[tuple[str, str, str]], totals: dict[str, int]) -> Predictions:
     """A predictions file for a run of these cells (task, arm, agent); `totals` are the bugs of each task.
 
@@ -62,5 +71,4 @@ def load_predictions(path: Path, cells: Collection[tuple[str, str, str]], totals
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"{path.name}: {error.strerror}") from error
-    entries = tuple(Prediction(p.task, p.arm, p.agent, float(p.resolved), p.why) for p in form.predictions)
-    return Predictions(form.author, entries, digest)
+    return Predictions(form.author, _entries(form.predictions), digest)

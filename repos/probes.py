@@ -139,7 +139,7 @@ def select(bugs: Sequence[Bug], chosen: Selection) -> tuple[Bug, ...]:
         if not named:
             raise InputError(
                 f"--bugs: {word!r} names no bug",
-                hint=f"Areas: {', '.join(_areas(bugs))}. `takeover repos list` shows the ids.",
+                hint=f"Areas: {', '.join(_areas(bugs))}. `takeover repos list TASK` shows the ids.",
             )
         found |= named
     return tuple(bug for bug in bugs if bug.id in found)

@@ -99,7 +99,7 @@ def download(name: str, file: str, settings: Settings, *, most: int, http: httpx
             try:
                 return _fetch(session, _located(session, index, name, file), most)
             except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, Unreachable) as error:
-                failures.append(str(error) or type(error).__name__)
+                failures.append(_why(index, error))
     raise Unreachable("; ".join(dict.fromkeys(failures)) or "pip is set to no index")
 
 
@@ -111,8 +111,20 @@ def listed(name: str, settings: Settings, http: httpx.Client | None = None) -> l
             try:
                 return [(one.file, one.sha256) for one in _page(session, index, name)]
             except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-                failures.append(str(error) or type(error).__name__)
+                failures.append(_why(index, error))
     raise Unreachable("; ".join(dict.fromkeys(failures)) or "pip is set to no index")
+
+
+def _why(index: str, error: Exception) -> str:
+    """What an index answered, in a clause; never the password that its address may hold."""
+    place = urlsplit(index)
+    name = place.hostname or place.path or index
+    if isinstance(error, httpx.HTTPStatusError):
+        return f"{name}: {error.response.status_code} {error.response.reason_phrase}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{name}: {error.strerror}"
+    said = re.sub(r"\s+", " ", str(error)) or type(error).__name__
+    return said if isinstance(error, Unreachable) else f"{name}: {said}"
 
 
 def _located(session: httpx.Client, index: str, name: str, file: str) -> str:

@@ -40,7 +40,10 @@ class SessionCost:
 
 @dataclass(frozen=True, slots=True)
 class TrialCost:
-    """One trial with a verdict: `resolved` hidden checks of `total` passed, `net` counts 0 where the rest broke."""
+    """One trial with a verdict: `resolved` hidden checks of `total` passed, `net` counts 0 where the rest broke.
+
+    `told` are the tokens of all sessions as the scorecard has them; those of a session may be unknown all the same.
+    """
 
     task: str
     variant: str
@@ -51,11 +54,13 @@ class TrialCost:
     total: int
     sessions: tuple[SessionCost, ...]
     rereads: Rereads | None = None
+    told: int | None = None
 
     @property
     def tokens(self) -> float | None:
-        """Of all sessions; unknown if one of them is."""
-        return _sum(session.tokens for session in self.sessions)
+        """Of all sessions; unknown if one of them is, and nobody told."""
+        counted = _sum(session.tokens for session in self.sessions)
+        return self.told if counted is None else counted
 
 
 @dataclass(frozen=True, slots=True)

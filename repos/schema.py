@@ -29,8 +29,10 @@ def _relative(path: str) -> str:
 # A check's id ends at an underscore, so a bug's has none.
 BugId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 ProjectName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,80}[A-Za-z0-9])?$")]
-TaskName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
-Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+!_-]{0,60}$")]
+NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
+TaskName = Annotated[str, Field(pattern=f"^{NAME}$")]
+VERSION = r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,60}"
+Version = Annotated[str, Field(pattern=f"^{VERSION}$")]
 ArchiveName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,120}\.tar\.gz$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Inside = Annotated[str, AfterValidator(_relative)]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ..sandbox.cutoff import CutoffRule, parse
 from ..sandbox.limits import Limits
 from ..sandbox.workspace import CommitSpec
 from ..tiers.boundaries import Boundary, Wiring
@@ -87,6 +88,16 @@ class RepoTask:
         return ()
 
     @property
+    def codebase(self) -> bool:
+        """Somebody's real code."""
+        return True
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The one that the release's own tests run in."""
+        return (self.visible.image,) if self.visible else ()
+
+    @property
     def grade(self) -> tuple[str, ...]:
         """The graders of the verdict."""
         return ("retention",)
@@ -142,15 +153,15 @@ class RepoTask:
                 digest.update(hashlib.sha256(self.prompt(step.prompt).encode()).digest())
         return digest.hexdigest()
 
-    def workspace_files(
-        self,
-        done: frozenset[str] | set[str] = frozenset(),
-        wave: int | None = None,  # noqa: ARG002  # the signature of tiers.task.Task
-    ) -> dict[str, bytes]:
+    def workspace_files(self, done: frozenset[str] | set[str] = frozenset()) -> dict[str, bytes]:
         """What the agent starts from. What mends it is reference.yaml's, and applied by `reference.mended`."""
         if unknown := sorted(set(done) - set(self.requirements)):
             raise ValueError(f"{self.id} has no bug {unknown[0]}")
         return dict(self.files)
+
+    def cutoff(self, step: SessionStep) -> CutoffRule:
+        """When a session of the script ends."""
+        return parse(step.cutoff, armed=step.armed)
 
     def prompt(self, name: str) -> str:
         """A prompt by the name of its file, giving away what the selection says and no more."""

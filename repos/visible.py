@@ -17,7 +17,6 @@ from importlib import resources
 from typing import BinaryIO
 
 from ..sandbox.engine import NO_LABELS, Opener
-from ..sandbox.images import resolve
 from ..sandbox.items import plain_file, whole_tree
 from ..sandbox.limits import GIB, MIB, Limits
 from ..sandbox.sandbox import WORKSPACE
@@ -27,7 +26,8 @@ from ..sandbox.tree import TreeItem, canonical_key
 from .paths import within
 from .task import RepoTask, Visible
 
-ID = "visible"
+# No bug is called so: their ids have no underscore.
+ID = "release_tests"
 CANARIES = 8
 SHOWN = 5
 MAX_ANSWER = 8 * MIB
@@ -75,7 +75,7 @@ def run_visible(
         "environment": dict(visible.environment),
         "arguments": [*visible.arguments, canaries.path],
     }
-    with engine.open(resolve(visible.image), limits=tests_limits(task), labels=labels) as sandbox:
+    with engine.open(visible.image, limits=tests_limits(task), labels=labels) as sandbox:
         sandbox.load(overlaid(store.open(final.sha256), task, canaries))
         result = sandbox.run(
             (visible.python, "-I", "-B", "-c", driver_source(), json.dumps(request)),

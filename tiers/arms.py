@@ -14,9 +14,9 @@ from ..sandbox.tree import is_safe_path
 from ..sandbox.workspace import CommitSpec
 from .arms_generated import PATHS, generated_files
 from .schema import ArmForm
-from .task import Task
 from .template import TemplateError, render
 from .tokens import TOKENIZER, visible_tokens
+from .trialtask import TrialTask
 from .yamlfile import Source, read_yaml
 
 ARMS = Path(__file__).parent / "arms"
@@ -85,14 +85,15 @@ def list_arms() -> list[ArmSummary]:
     return found
 
 
-def load_arm(ref: str | Path, task: Task) -> Arm:
+def load_arm(ref: str | Path, task: TrialTask) -> Arm:
     """An arm by its name or its folder, for a task; InputError lists what exists, or says what is wrong where."""
     root = _folder(ref)
     form, source = read_yaml(root / "arm.yaml", ArmForm, f"{root.name}/arm.yaml")
     if form.name != root.name:
         raise source.error(("name",), f"{form.name} is not the name of the folder, {root.name}")
     limit = _limit(form, task, source)
-    files = _files(root, {"state_tokens": str(limit)} if limit is not None else {})
+    values = {"state_tokens": str(limit)} if limit is not None else {}
+    files = _files(root, values, {"codebase": task.codebase})
     if form.state is not None and form.state not in files:
         raise source.error(("state",), f"files/{form.state} does not exist")
     made = tuple(PATHS[kind] for kind in form.generated)
@@ -106,7 +107,7 @@ def load_arm(ref: str | Path, task: Task) -> Arm:
     return arm
 
 
-def starting_history(task: Task, arm: Arm) -> list[CommitSpec]:
+def starting_history(task: TrialTask, arm: Arm) -> list[CommitSpec]:
     """The task's commits, and one more that adds the files of the arm; none in an arm without a repository."""
     if not arm.has_repository:
         return []
@@ -118,7 +119,7 @@ def starting_history(task: Task, arm: Arm) -> list[CommitSpec]:
     return commits
 
 
-def starting_files(task: Task, arm: Arm) -> dict[str, bytes]:
+def starting_files(task: TrialTask, arm: Arm) -> dict[str, bytes]:
     """The workspace before session 1."""
     return {**task.workspace_files(), **arm.files}
 
@@ -152,7 +153,7 @@ def _folder(ref: str | Path) -> Path:
     return path
 
 
-def _limit(form: ArmForm, task: Task, source: Source) -> int | None:
+def _limit(form: ArmForm, task: TrialTask, source: Source) -> int | None:
     limit = form.state_tokens
     where: tuple[str, ...] = ("state_tokens",)
     if isinstance(limit, dict):
@@ -164,7 +165,7 @@ def _limit(form: ArmForm, task: Task, source: Source) -> int | None:
     return limit
 
 
-def _files(root: Path, values: Mapping[str, str]) -> dict[str, bytes]:
+def _files(root: Path, values: Mapping[str, str], flags: Mapping[str, bool]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for path in sorted((root / "files").rglob("*")):
         where = ascii(f"{root.name}/{path.relative_to(root).as_posix()}")[1:-1]
@@ -177,13 +178,13 @@ def _files(root: Path, values: Mapping[str, str]) -> dict[str, bytes]:
             raise InputError(f"{where}: cannot be a file of an arm")
         if path.stat().st_size + sum(map(len, found.values())) > MAX_FILES_BYTES:
             raise InputError(f"{where}: the files of an arm are more than {MAX_FILES_BYTES >> 20} MiB")
-        found[name] = _rendered(path, values, where)
+        found[name] = _rendered(path, values, flags, where)
     return found
 
 
-def _rendered(path: Path, values: Mapping[str, str], where: str) -> bytes:
+def _rendered(path: Path, values: Mapping[str, str], flags: Mapping[str, bool], where: str) -> bytes:
     try:
-        return render(path.read_bytes().decode("utf-8"), values, {}, where).encode("utf-8")
+        return render(path.read_bytes().decode("utf-8"), values, flags, where).encode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8 (byte {error.start})") from error
     except OSError as error:
@@ -192,7 +193,7 @@ def _rendered(path: Path, values: Mapping[str, str], where: str) -> bytes:
         raise InputError(str(error)) from error
 
 
-def _check_paths(files: Mapping[str, bytes], made: tuple[str, ...], task: Task, source: Source) -> None:
+def _check_paths(files: Mapping[str, bytes], made: tuple[str, ...], task: TrialTask, source: Source) -> None:
     for index, path in enumerate(made):
         if path in files:
             raise source.error(("generated", index), f"files/{path} is there already")

@@ -9,14 +9,14 @@ from ..sandbox.appmap import AppMap, build_map
 from ..sandbox.appmap_render import render
 from ..sandbox.gate_copy import COMMAND_NAME, in_sandbox_check_source
 from .boundaries import Wiring
-from .task import Task
+from .trialtask import TrialTask
 
 APP_MAP = "app_map.md"
 PATHS = {"app_map": APP_MAP, "gate_check": COMMAND_NAME}
 FULL_SHA256 = 64
 
 
-def generated_files(kinds: Sequence[str], task: Task, written: Mapping[str, bytes]) -> dict[str, bytes]:
+def generated_files(kinds: Sequence[str], task: TrialTask, written: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files of these kinds for a workspace of the task and the arm's own files.
 
     The map holds hashes only beside the command that compares them; the command's own is among them.

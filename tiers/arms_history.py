@@ -12,7 +12,8 @@ from ..sandbox.store import SnapshotStore
 from ..sandbox.tree import TreeItem, canonical_key
 from ..sandbox.workspace import BRANCH
 from .arms import Arm
-from .task import SessionStep, Task
+from .task import SessionStep
+from .trialtask import TrialTask
 
 REPOSITORY = ".git"
 CHUNK = 1 << 18
@@ -20,7 +21,7 @@ CHUNK = 1 << 18
 Items = tuple[tuple[TreeItem, bytes], ...]
 
 
-def prepare_for_session(arm: Arm, task: Task, number: int, total: int, present: Container[str]) -> Items:
+def prepare_for_session(arm: Arm, task: TrialTask, number: int, total: int, present: Container[str]) -> Items:
     """What the workspace gets before session `number` of `total`: an empty repository, or nothing.
 
     `present`: the paths of the workspace. A repository that an agent made itself is left alone.
@@ -52,7 +53,7 @@ def _chunks(content: Content) -> Iterator[bytes]:
         yield chunk
 
 
-def empty_repository(task: Task) -> Items:
+def empty_repository(task: TrialTask) -> Items:
     """`.git` as `git init` leaves it: no commit, nothing tracked; its user is the author of the task's last commit."""
     last = task.commits[-1]
     config = (
@@ -68,7 +69,7 @@ def empty_repository(task: Task) -> Items:
     return tuple((item, content) for item, content in whole_tree(items) if isinstance(content, bytes))
 
 
-def _first_with_repository(task: Task, total: int) -> int:
+def _first_with_repository(task: TrialTask, total: int) -> int:
     """The last session, or an earlier one whose cutoff waits for a commit: without a repository it never would fall."""
     waiting = [step.number for step in task.steps if isinstance(step, SessionStep) and step.armed is not None]
     return min([total, *waiting])

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from asking import answers
 from small_codebase import Shipped
 
-from takeover.grader.local import unsafe_local_channel
-from takeover.grader.subject import Observed, Subject
-from takeover.repos.reference import load_reference, mended, oracle_command, oracle_home
-from takeover.repos.task import RepoTask
-from takeover.repos.visible import run_visible
+from takeover.repos.reference import load_reference, oracle_command, oracle_home
 from takeover.sandbox.cutoff import parse
 from takeover.sandbox.engine import DockerEngine
-from takeover.sandbox.errors import MachineryError
 from takeover.sandbox.sandbox import HOME
 from takeover.sandbox.session import AgentSpec, SessionLog, SessionSpec, run_session
 from takeover.sandbox.store import SnapshotStore
@@ -24,23 +18,6 @@ from takeover.tiers.arms import load_arm
 from takeover.trials.start import starting_snapshot
 
 NAMES = ("click", "isort")
-
-
-@contextlib.contextmanager
-def asked(task: RepoTask, files: Mapping[str, bytes], root: Path) -> Iterator[Subject]:
-    """The package of a workspace, ready for probes."""
-    home = "/".join((*task.folders, task.package)) + "/"
-    for path, data in files.items():
-        if path.startswith(home):
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes(data)
-    with unsafe_local_channel(root) as channel:
-        yield Subject(channel)
-
-
-def answers(task: RepoTask, files: Mapping[str, bytes], root: Path, ids: set[str] | None = None) -> dict[str, Observed]:
-    with asked(task, files, root) as subject:
-        return {bug.id: subject.probe(bug.probe, *task.folders) for bug in task.bugs if ids is None or bug.id in ids}
 
 
 @pytest.mark.parametrize(("name", "canonical", "all_bugs"), [("click", 13, 37), ("isort", 11, 35)])
@@ -62,26 +39,6 @@ def test_nop_resolves_none(shipped: Shipped, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_reference_resolves_all(shipped: Shipped, tmp_path: Path, name: str) -> None:
-    """All edits together make every probe right that they are about."""
-    task = shipped(name, "all")
-    reference = load_reference(task)
-    seen = answers(task, mended(task.files, reference, reference), tmp_path)
-    assert [bug.id for bug in task.bugs if bug.id in reference and seen[bug.id] != bug.expected] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_each_edit_stands_alone(shipped: Shipped, tmp_path: Path, name: str) -> None:
-    """One bug's edits make its probe right without any other's."""
-    task = shipped(name, "all")
-    reference = load_reference(task)
-    for bug in (bug for bug in task.bugs if bug.id in reference):
-        seen = answers(task, mended(task.files, reference, [bug.id]), tmp_path / bug.id, {bug.id})
-        assert seen[bug.id] == bug.expected
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_the_history_ends_at_base(shipped: Shipped, store: SnapshotStore, name: str) -> None:
     """Every file of the release is committed once, nothing is later than it, and no later version is spoken of."""
     task = shipped(name)
@@ -100,26 +57,6 @@ def test_prompts_hold_no_answer(shipped: Shipped, name: str) -> None:
         task = shipped(name, f"all{hints}")
         text = " ".join(task.prompt("audit.md").split()) + task.prompt("continue.md")
         assert [bug.id for bug in task.bugs if bug.specification in text or bug.id in text.split()] == []
-
-
-@pytest.mark.docker
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_the_releases_own_tests_stay_green(
-    shipped: Shipped, docker_engine: DockerEngine, store: SnapshotStore, name: str
-) -> None:
-    """With the whole reference in place, in the image that has what they need."""
-    task = shipped(name)
-    assert task.visible is not None
-    try:
-        docker_engine.image(f"takeover-{task.visible.image}:latest")
-    except MachineryError as error:
-        pytest.skip(f"{error} ({error.hint})")
-    reference = load_reference(task)
-    files = mended(task.files, reference, reference)
-    verdict = run_visible(docker_engine, store, task, store.put_files(files))
-    assert verdict is not None
-    assert (verdict.passed, verdict.failed) == (True, ())
 
 
 @pytest.mark.docker

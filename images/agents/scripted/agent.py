@@ -7,31 +7,28 @@ of what was asked for) and, for the oracle alone, the values. Standard library o
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
 
-from cheats import CHEATS
-from receivers import RECEIVERS
 from roles import ROLES, work
-from tricks import TRICKS
 from workshop import Workshop
+
+# Who is no honest role; loaded when one is asked for, for that takes as long as all else at the start.
+OTHERS = "others"
 
 
 def main(argv):
     """Do what the role does in this session; exit status 0, or 2 for an unknown role."""
-    known = sorted([*ROLES, *RECEIVERS, *CHEATS])
-    if len(argv) != 2 or argv[1] not in known:
-        print("usage: agent.py ROLE, one of: " + ", ".join(known), file=sys.stderr)
+    role = argv[1] if len(argv) == 2 else ""
+    others = None if role in ROLES else importlib.import_module(OTHERS)
+    if others and role not in others.NAMES:
+        print("usage: agent.py ROLE, one of: " + ", ".join(sorted([*ROLES, *others.NAMES])), file=sys.stderr)
         return 2
     shop = open_workshop(os.path.dirname(os.path.abspath(__file__)))
-    role = argv[1]
-    if role in CHEATS:
-        TRICKS[role].before(shop)
-        work(CHEATS[role].base, shop)
-        TRICKS[role].after(shop)
-    elif role in RECEIVERS:
-        RECEIVERS[role](shop)
+    if others:
+        others.play(role, shop)
     else:
         work(role, shop)
     return 0
