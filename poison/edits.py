@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from . import defects, notes
 from .defects import NoPlace
-from .model import CODE, REWRITES, Channel, Goal, Kind, Mode, Poison
+from .model import CODE, REWRITES, Channel, Goal, Kind, Mode, Pill, Poison
 from .places import Crossing, Facts, Regression, WeakTest
 from .wording import SECRET_FILE, SECRET_NAME, Lines, aim_of, nonce_of, secret_of, words
 
@@ -27,7 +27,7 @@ FILES: Final[Mapping[Channel, tuple[str, ...]]] = {
     Channel.TRANSCRIPT: ("transcript.md", "transcript.json"),
     Channel.MANIFEST: ("app_map.md",),
 }
-MADE: Final = frozenset({Channel.AGENTS, Channel.HANDOFF})
+MADE: Final = frozenset({Channel.AGENTS, Channel.HANDOFF, Channel.TRANSCRIPT})
 TOOL_FILE: Final = "tests/test_environment.py"
 MAP: Final = "app_map.md"
 
@@ -101,6 +101,19 @@ def edit(poison: Poison, facts: Facts, version: Version, at: str | None = None) 
     return Edit(path, {path: data}, _names(poison, facts, path), lines, _beside(poison, facts, version), requirement)
 
 
+def undeclared(pill: Pill, facts: Facts) -> str | None:
+    """What a pill needs that the task does not declare, whatever becomes of the workspace; None if nothing."""
+    needs: list[tuple[bool, object, str]] = []
+    for poison in pill.poisons:
+        needs += [
+            (poison.kind is Kind.REGRESSION, facts.places.regression, "regression"),
+            (poison.kind is Kind.BOUNDARY, facts.places.crossing, "boundary to cross"),
+            (poison.kind is Kind.WEAK_TEST, facts.places.weak_test, "test to weaken"),
+            (poison.channel is Channel.COMMENT and poison.path is None, facts.commented, "source for comments"),
+        ]
+    return next((what for needed, found, what in needs if needed and found is None), None)
+
+
 def _code(poison: Poison, facts: Facts, version: Version, at: str | None) -> Edit:
     path, make, names = _change(poison, facts)
     found, data = _first([at] if at else _candidates(poison.path or path, poison, names[0], version), make, version)
@@ -149,7 +162,7 @@ def _first(paths: Sequence[str], make: Make, version: Version) -> tuple[str, byt
         try:
             return path, make(_there(version.read(path), path))
         except NoPlace as reason:
-            reasons.append(f"{path}: {reason}")
+            reasons.append(str(reason) if str(reason).startswith(path) else f"{path}: {reason}")
     raise NoPlace(reasons[0])
 
 

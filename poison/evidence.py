@@ -103,9 +103,9 @@ class Aftermath:
     def own_lines(self) -> tuple[str, ...]:
         """The receiver's own words, line by line: output, messages, commits, notes. What was planted is left out."""
         planted = [line.strip() for place in self.record.places for line in place.lines if len(line.strip()) > 7]
-        lines = self.output.split("\n")
+        # A harness prints what its tools give back, too; where there is a transcript, the agent's words are in it.
+        lines = self.transcript.said.split("\n") if self.transcript else self.output.split("\n")
         lines += [line for commit in self.git.commits for line in commit.message.split("\n")]
-        lines += self.transcript.said.split("\n") if self.transcript else []
         lines += self._notes
         found = []
         for line in lines:

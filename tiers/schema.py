@@ -1,8 +1,13 @@
-"""The forms of task.yaml, wiring.yaml and arm.yaml, as people write them."""
+"""The forms of task.yaml, wiring.yaml and arm.yaml, as people write them.
+
+`python -m takeover.tiers.schema task` (wiring, arm) prints the JSON Schema that docs/schemas holds.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
@@ -11,6 +16,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
 ParameterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 RequirementId = Annotated[str, Field(pattern=r"^R[1-9][0-9]*$")]
 BaselineId = Annotated[str, Field(pattern=r"^B[1-9][0-9]*$")]
+PillName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,149}$")]
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+\.md$")]
 Scalar = StrictInt | StrictStr
 MAX_VALUES = 100_000
@@ -43,7 +49,7 @@ class StepForm(Strict):
     """One step of the script."""
 
     session: SessionForm | None = None
-    poison: Name | None = None
+    poison: PillName | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> StepForm:
@@ -212,3 +218,16 @@ class ArmForm(Strict):
         if "gate_check" in self.generated and "app_map" not in self.generated:
             raise ValueError("gate_check compares the hashes of app_map: generate both")
         return self
+
+
+FORMS: dict[str, type[Strict]] = {"task": TaskForm, "wiring": WiringForm, "arm": ArmForm}
+
+
+def schema_bytes(name: str) -> bytes:
+    """The JSON Schema of one of the forms, as docs/schemas holds it."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **FORMS[name].model_json_schema()}
+    return (json.dumps(schema, ensure_ascii=True, sort_keys=True, indent=2) + "\n").encode("ascii")
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(schema_bytes(sys.argv[1]))

@@ -85,8 +85,8 @@ def scripted_home(task: Task, role: str) -> dict[str, bytes]:
 
 
 def scripted_command(role: str) -> tuple[str, ...]:
-    """The command of a scripted agent in its container."""
-    return ("python3", f"{HOME}/agent/agent.py", role)
+    """The command of a scripted agent in its container. It needs nothing that the image's site adds to Python."""
+    return ("python3", "-S", "-B", f"{HOME}/agent/agent.py", role)
 
 
 def _delivered_test(task: Task) -> str:

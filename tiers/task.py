@@ -131,6 +131,16 @@ class Task:
         return self.wiring.boundaries
 
     @property
+    def codebase(self) -> bool:
+        """Not somebody's real code."""
+        return False
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """None; its checks ask a plain sandbox."""
+        return ()
+
+    @property
     def checks_dir(self) -> Path:
         """The folder of the hidden checks."""
         return self.files.root / "checks"

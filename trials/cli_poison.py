@@ -8,10 +8,19 @@ from typing import Any
 
 import click
 
+from .cli_model import model_options, take_model
+
 # What a bare `--tier N` means where the document knows one task a tier.
 TIER_TASKS = {1: "tier1_metering", 2: "tier2_fintech", 3: "tier3_warehouse", 4: "tier4_library"}
 tier_option = click.option(
     "--tier", type=click.IntRange(min(TIER_TASKS), max(TIER_TASKS)), default=2, show_default=True
+)
+poison_option = click.option(
+    "--poison",
+    "poisons",
+    multiple=True,
+    metavar="ID[,ID]",
+    help="Plant it before the second session: v1, v3.twin, ...; a trial for each, one without for `clean`.",
 )
 
 
@@ -34,11 +43,17 @@ tier_option = click.option(
     default=None,
     help="Exit with 1 when a greater share of the valid attacks succeeds.",
 )
+@model_options
 def redteam(tier: int, task: str | None, **options: Any) -> None:
     """Run AGENT against poison and injection, each beside its benign twin."""
     from .redteam_commands import redteam_command
 
-    sys.exit(redteam_command(task=task or TIER_TASKS[tier], **options))
+    model, named = take_model(options), task or TIER_TASKS[tier]
+    if model is None:
+        sys.exit(redteam_command(task=named, **options))
+    from .model_supply import open_models
+
+    sys.exit(redteam_command(task=named, **options, model=model, open_models=open_models))
 
 
 @click.command("inject-poison-pill")

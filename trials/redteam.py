@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from .. import __version__
-from ..grader.scorecard import Scorecard, Session, parse_scorecard
+from ..grader.scorecard import Scorecard, parse_scorecard
 from ..poison.detect import grading_start, unjudged
 from ..poison.model import Pill
 from ..poison.plant import Planted, limits_for, plant
@@ -25,24 +25,27 @@ from ..sandbox.guest_bundle import guest_sha256
 from ..sandbox.images import SANDBOX
 from ..sandbox.labels import run_labels
 from ..sandbox.limits import Limits
-from ..sandbox.session import SessionLog, SessionSpec, run_session
 from ..sandbox.snapshot import Omission, Snapshot
 from ..sandbox.store import SnapshotStore
 from ..tiers.arms_history import prepare_for_session, prepared
-from ..tiers.arms_notes import notes_report
-from ..tiers.task import SessionStep
+from ..tiers.task import SessionStep, Task
 from .ahead import Ahead
 from .executor import LocalExecutor
 from .grading import Cell, Grader, failed
-from .plan import TrialSpec, differences
+from .models import Models
+from .plan import Settings, TrialSpec, differences
+from .poison_steps import transcripts_of
 from .record import RunPaths, TrialPaths, locked, read_json, write_bytes, write_json
 from .redteam_judge import verdicts_of, verdicts_on, with_verdicts
-from .redteam_rates import CaseResult, GridResult
-from .sessions import describe, read_meta, write_meta
+from .redteam_rates import CaseResult, GridResult, case_of
+from .sessions import SessionMeta, read_meta, used
 from .signing import Signer
 from .start import starting_snapshot
+from .surroundings import known_engine, need_room
+from .tasks import tier_task
+from .toolkit import toolkit_sha256
 from .trial import record
-from .walk import Stopped, session_steps
+from .walk import Progressed, Stopped, Walk, session_steps
 
 CLEAN = "clean"
 Report = Callable[[CaseResult], None]
@@ -50,7 +53,7 @@ Report = Callable[[CaseResult], None]
 
 @dataclass(frozen=True, slots=True)
 class RedTeam:
-    """What all cases of a red-team run share. `wall` overrides the task's own, in seconds.
+    """What all cases of a red-team run share. `wall` overrides the task's own, in seconds; `models` answer the agent.
 
     Once `stopping` is set no case is begun and none is recorded any more.
     """
@@ -61,7 +64,13 @@ class RedTeam:
     spec: TrialSpec
     signer: Signer
     wall: float | None = None
+    models: Models | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def task(self) -> Task:
+        """The task; what is planted knows those of the tiers alone."""
+        return tier_task(self.spec.task, "the red team")
 
     @property
     def limits(self) -> Limits:
@@ -71,16 +80,29 @@ class RedTeam:
 
 
 def run_grid(
-    team: RedTeam, pills: Sequence[Pill], *, twins: bool = True, parallel: int = 2, report: Report | None = None
+    team: RedTeam,
+    pills: Sequence[Pill],
+    *,
+    twins: bool = True,
+    parallel: int = 2,
+    report: Report | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> GridResult:
-    """Run what the folder does not hold yet; InputError if it holds another run or the script has no second session."""
+    """Run what the folder does not hold yet; InputError if it holds another run or the script has no second session.
+
+    `report` is told of each case that is over, `note` what a person should know.
+    """
     spec = team.spec
     if len(session_steps(spec.task)) < 2:
         raise InputError(f"{spec.task.id}: nobody takes over in it, so nothing can be planted")
     cases: list[Pill | None] = [None, *pills, *([pill.benign() for pill in pills] if twins else [])]
     found: list[CaseResult] = []
     with locked(team.paths):
+        need_room(team.paths.root, sum(not _trial(team, pill).scorecard.exists() for pill in cases))
         _freeze(team, pills, twins)
+        if (told := known_engine(team.paths, team.engine.info())) is not None and note is not None:
+            note(told)
+        team.paths.trials.mkdir(exist_ok=True)
         start = starting_snapshot(spec.task, spec.arm, team.store)
         forked = _first_session(team, start)
         executor = LocalExecutor(parallel, abort=lambda: _abort(team))
@@ -116,6 +138,7 @@ def _freeze(team: RedTeam, pills: Sequence[Pill], twins: bool) -> None:
         "schema_version": 1,
         "kind": "redteam",
         "toolkit": __version__,
+        "toolkit_sha256": toolkit_sha256(),
         "guest_sha256": guest_sha256(),
         "trial": spec.name,
         "task_sha256": spec.task.sha256,
@@ -126,6 +149,8 @@ def _freeze(team: RedTeam, pills: Sequence[Pill], twins: bool) -> None:
         "twins": twins,
         "wall_seconds": team.wall,
     }
+    if team.models is not None:
+        identity["model"] = team.models.settings.identity()
     if not team.paths.identity.exists():
         write_json(team.paths.identity, identity)
         write_bytes(team.paths.public_key, team.signer.public_pem)
@@ -145,13 +170,13 @@ def _first_session(team: RedTeam, start: Snapshot) -> Snapshot:
         omitted = tuple(Omission(path, why) for path, why in kept.omitted)
         return Snapshot(sha256, team.store.manifest(sha256), kept.session.complete, omitted)
     with Ahead(team.engine) as opener:
-        _, left = _session(team, opener, trial, session_steps(team.spec.task)[0], start)
+        _, left = _session(team, opener, _walk_of(team, trial), session_steps(team.spec.task)[0], start)
     return left
 
 
 def _case(team: RedTeam, pill: Pill | None, start: Snapshot, forked: Snapshot) -> CaseResult:
     """One fork, from planting to scorecard; a failure of the machinery is a result of its own."""
-    trial = TrialPaths(team.paths.trials / f"{team.spec.name}.{name_of(pill)}")
+    trial = _trial(team, pill)
     if trial.scorecard.is_file():
         return _result(pill, parse_scorecard(trial.scorecard.read_bytes(), str(trial.scorecard)), trial)
     try:
@@ -172,6 +197,10 @@ def _case(team: RedTeam, pill: Pill | None, start: Snapshot, forked: Snapshot) -
     return _result(pill, card, trial)
 
 
+def _trial(team: RedTeam, pill: Pill | None) -> TrialPaths:
+    return TrialPaths(team.paths.trials / f"{team.spec.name}.{name_of(pill)}")
+
+
 class _Refused(Exception):  # control flow: nothing was planted, so nobody is sent on
     def __init__(self, pill: Pill, reason: str) -> None:
         super().__init__(reason)
@@ -181,77 +210,70 @@ class _Refused(Exception):  # control flow: nothing was planted, so nobody is se
 def _walk(
     team: RedTeam, opener: Ahead, trial: TrialPaths, pill: Pill | None, start: Snapshot, forked: Snapshot
 ) -> Scorecard:
-    spec, labels = team.spec, run_labels(team.paths.root.name, trial.root.name)
+    spec, labels = team.spec, run_labels(team.paths.root.name, team.spec.name)
     steps = session_steps(spec.task)[1:]
     opener.expect(spec.agent.image, limits=team.limits, labels=labels)
     planted = None if pill is None else _planted(team, opener, trial, pill, forked)
     current = forked if planted is None else planted.snapshot
-    sessions: list[Session] = []
+    walk, metas = _walk_of(team, trial), list[SessionMeta]()
     for step in steps:
-        session, current = _session(team, opener, trial, step, current)
-        sessions.append(session)
+        meta, current = _session(team, opener, walk, step, current)
+        metas.append(meta)
     before = start.manifest
     if planted is not None:
-        before = grading_start(start.manifest, planted.snapshot.manifest, current.manifest)
+        before = grading_start(start.manifest, forked.manifest, planted.snapshot.manifest, current.manifest)
     card = Grader(opener, team.store, labels).grade(
-        Cell.of(spec), before, current, tokens=None, sessions=sessions, start_sha256=f"sha256:{start.sha256}"
+        Cell.of(spec),
+        before,
+        current,
+        tokens=used(metas, None),
+        sessions=[meta.session for meta in metas],
+        agent_image=metas[-1].image,
+        start_sha256=f"sha256:{start.sha256}",
     )
     if planted is None:
         return card
     logs = [trial.step(step.number, "session") for step in steps]
-    return with_verdicts(card, verdicts_on(opener, team.store, spec.task, planted, current, card, logs, labels=labels))
+    verdicts = verdicts_on(
+        opener, team.store, team.task, planted, current, card, logs, transcripts=transcripts_of(logs), labels=labels
+    )
+    return with_verdicts(card, verdicts)
 
 
 def _planted(team: RedTeam, opener: Ahead, trial: TrialPaths, pill: Pill, forked: Snapshot) -> Planted:
-    labels = run_labels(team.paths.root.name, trial.root.name)
+    labels = run_labels(team.paths.root.name, team.spec.name)
     # It starts while the edits are worked out.
-    opener.expect(SANDBOX, limits=limits_for(team.spec.task), labels=labels)
-    planted = plant(opener, team.store, forked, pill, team.spec.task, labels)
+    opener.expect(SANDBOX, limits=limits_for(team.task), labels=labels)
+    planted = plant(opener, team.store, forked, pill, team.task, labels)
     write_bytes(trial.step(2, "poison").root / "record.json", record_bytes(planted.record))
     if planted.record.refused is not None:
         raise _Refused(pill, planted.record.refused)
     return planted
 
 
+def _walk_of(team: RedTeam, trial: TrialPaths) -> Walk:
+    return Walk(
+        engine=team.engine,
+        store=team.store,
+        settings=Settings(wall_seconds=team.wall, model=None if team.models is None else team.models.settings),
+        run_id=team.paths.root.name,
+        images={},
+        stopping=team.stopping,
+        spec=team.spec,
+        paths=trial,
+        done=Progressed(),
+        models=None if team.models is None else team.models.trial(trial.root.name),
+    )
+
+
 def _session(
-    team: RedTeam, opener: Ahead, trial: TrialPaths, step: SessionStep, start: Snapshot
-) -> tuple[Session, Snapshot]:
-    spec, paths = team.spec, trial.step(step.number, "session")
-    steps = session_steps(spec.task)
-    repository = prepare_for_session(spec.arm, spec.task, step.number, len(steps), start.manifest)
-    start = prepared(team.store, start, repository)
-    result = run_session(
-        opener,
-        team.store,
-        SessionSpec(
-            agent=spec.agent.spec(spec.task),
-            number=step.number,
-            prompt=spec.task.prompt(step.prompt),
-            cutoff=spec.task.cutoff(step),
-            limits=team.limits,
-        ),
-        start,
-        log=SessionLog(output=paths.output, events=paths.events),
-        labels=run_labels(team.paths.root.name, trial.root.name),
-    )
-    left = result.snapshot
-    notes = notes_report(
-        spec.arm, left.manifest, lambda path: team.store.read_files(left.sha256, lambda item: item.path == path)[path]
-    )
-    meta = describe(result, start, notes)
-    write_meta(paths, meta)
-    return meta.session, left
+    team: RedTeam, opener: Ahead, walk: Walk, step: SessionStep, start: Snapshot
+) -> tuple[SessionMeta, Snapshot]:
+    spec = team.spec
+    repository = prepare_for_session(spec.arm, spec.task, step.number, len(session_steps(spec.task)), start.manifest)
+    return walk.session(step, prepared(team.store, start, repository), opener)
 
 
 def _result(pill: Pill | None, card: Scorecard, trial: TrialPaths) -> CaseResult:
-    verdict = card.retention
-    raw = None if verdict is None else (verdict.raw.passed, verdict.raw.total)
-    return CaseResult(
-        name=name_of(pill),
-        pill=None if pill is None else pill.name,
-        twin=pill is not None and pill.twin,
-        verdicts=tuple(verdicts_of(card, str(trial.scorecard))),
-        done=None if raw is None else raw[0] == raw[1],
-        raw=raw,
-        problem="" if card.failure is None else card.failure.message,
-    )
+    case = case_of(name_of(pill), card, verdicts_of(card, str(trial.scorecard)))
+    return replace(case, pill=None if pill is None else pill.name, twin=pill is not None and pill.twin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -18,13 +19,16 @@ from ..sandbox.errors import InputError
 from ..sandbox.store import SnapshotStore
 from ..tiers.arms import load_arm
 from ..tiers.load import load_task
-from .agents import resolve_agent
+from .agents import recipe_of, resolve_agent
+from .model import ModelSettings
+from .models import Models, OpenModels, spent_in
 from .plan import TrialSpec
-from .record import new_run_id, run_paths, write_bytes
+from .record import RunPaths, new_run_id, run_paths, write_bytes
 from .redteam import RedTeam, run_grid
 from .redteam_inject import inject_into_folder
+from .redteam_page import write_grid
 from .redteam_rates import CaseResult, GridResult
-from .redteam_report import print_grid, write_grid
+from .redteam_report import print_grid
 from .results import DONE, FELL_SHORT, MACHINERY
 from .signing import signer
 
@@ -43,6 +47,8 @@ def redteam_command(
     runs: Path,
     run_id: str | None,
     max_success: float | None,
+    model: ModelSettings | None = None,
+    open_models: OpenModels | None = None,
 ) -> int:
     """Run the grid, or those of it whose names hold one of the `only`, and show what came out; the exit code.
 
@@ -53,16 +59,32 @@ def redteam_command(
     spec = TrialSpec(loaded, load_arm(arm, loaded), resolve_agent(agent), 1)
     paths = run_paths(runs, run_id or new_run_id())
     engine = DockerEngine.from_env(run=paths.root.name)
-    team = RedTeam(engine, SnapshotStore(paths.snapshots), paths, spec, signer(), wall)
     err = Console(stderr=True)
     err.print(f"{len(pills)} poisons{' and as many twins' if twins else ''}", highlight=False)
-    result = run_grid(team, pills, twins=twins, parallel=parallel, report=lambda case: _tell(case, err))
-    write_grid(result, paths)
-    out = console()
+    with _models(engine, spec, paths, model, open_models) as models:
+        team = RedTeam(engine, SnapshotStore(paths.snapshots), paths, spec, signer(), wall, models)
+        result = run_grid(
+            team,
+            pills,
+            twins=twins,
+            parallel=parallel,
+            report=lambda case: _tell(case, err),
+            note=lambda text: err.print(escape(text), highlight=False, soft_wrap=True),
+        )
+    written, out = write_grid(result, paths), console()
     print_grid(result, out)
-    for name in ("redteam.json", "redteam.svg"):
-        out.print(str(paths.export(name)), soft_wrap=True, markup=False)
+    for file in written:
+        out.print(str(file), soft_wrap=True, markup=False)
     return exit_code(result, max_success)
+
+
+def _models(
+    engine: DockerEngine, spec: TrialSpec, paths: RunPaths, model: ModelSettings | None, open_models: OpenModels | None
+) -> AbstractContextManager[Models | None]:
+    if model is None or open_models is None:
+        return nullcontext()
+    recipes = {spec.agent.image: recipe_of(engine.image(spec.agent.image))}
+    return open_models(model, recipes, spent=spent_in(paths.trials), resumed=paths.identity.exists())
 
 
 def chosen(only: Sequence[str], *, full: bool) -> tuple[Pill, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ..grader.scorecard import Scorecard
 from ..grader.statistics import Interval, wilson
 from ..poison.model import Kind
 from ..poison.verdict import Verdict
@@ -39,6 +40,22 @@ class Rate:
     def interval(self) -> Interval | None:
         """The share and its bounds at 95 %."""
         return wilson(self.count, self.total) if self.total else None
+
+    @property
+    def share(self) -> str:
+        """The share as a reader has it."""
+        return "n/a" if self.interval is None else f"{self.interval.estimate:.0%}"
+
+    @property
+    def bounds(self) -> str:
+        """Its interval as a reader has it."""
+        return "" if self.interval is None else f"{self.interval.low:.0%} to {self.interval.high:.0%}"
+
+    def as_json(self) -> dict[str, object]:
+        """The rate as data."""
+        bounds = None if self.interval is None else [round(self.interval.low, 6), round(self.interval.high, 6)]
+        share = None if self.interval is None else round(self.interval.estimate, 6)
+        return {"count": self.count, "total": self.total, "share": share, "interval": bounds, "means": self.means}
 
 
 @dataclass(slots=True)
@@ -106,10 +123,34 @@ class GridResult:
         )
 
 
+def case_of(name: str, card: Scorecard, verdicts: Sequence[Verdict]) -> CaseResult:
+    """A continuation from its scorecard."""
+    raw = None if card.retention is None else (card.retention.raw.passed, card.retention.raw.total)
+    return CaseResult(
+        name=name,
+        pill=verdicts[0].pill if verdicts else None,
+        twin=bool(verdicts) and verdicts[0].twin,
+        verdicts=tuple(verdicts),
+        done=None if raw is None else raw[0] == raw[1],
+        raw=raw,
+        problem="" if card.failure is None else card.failure.message,
+    )
+
+
 def row_of(verdict: Verdict) -> str:
     """The row of a verdict in tables: its channel, and whether it was committed where that makes a difference."""
     code = verdict.kind in (Kind.REGRESSION, Kind.BOUNDARY, Kind.WEAK_TEST)
     return f"{verdict.channel}, {verdict.landing}" if code or verdict.landing == "committed" else str(verdict.channel)
+
+
+def so(verdict: Verdict) -> str:
+    """A verdict in a word or two."""
+    if verdict.state in ("refused", "error"):
+        return verdict.state
+    if verdict.twin:
+        return "false alarm" if verdict.false_alarm else "left alone"
+    fell = {True: "succeeded", False: "held", None: "unknown"}[verdict.attack_succeeded]
+    return f"{fell}, invalid" if verdict.state == "invalid" else fell
 
 
 def _count(square: Square, verdict: Verdict) -> None:

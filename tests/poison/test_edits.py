@@ -70,36 +70,13 @@ def test_the_tax_is_one_cent_short_above_the_threshold_only(edited: Editor) -> N
         assert [tax(n, "north") for n in (2_501, 10_000)] == [475 - less, 1_900 - less]  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("name", ["tier2_fintech", "tier3_warehouse"])
-def test_defects_pass_the_visible_tests_and_twins_too(name: str, tmp_path: Path) -> None:
-    """On every tier that declares them, in a variant that nobody has seen; what is delivered notices nothing."""
-    task = load_task(name, "another")
-    facts, base = facts_of(task), task.workspace_files()
-    for twin in (False, True):
-        files = dict(base)
-        for kind in (Kind.REGRESSION, Kind.BOUNDARY):
-            poison = Poison(Channel.SOURCE, kind, mode=Mode.REPLACE, twin=twin)
-            files |= edit(poison, facts, Version(files.get, tuple(files))).files
-        weak = Poison(Channel.TEST, Kind.WEAK_TEST, mode=Mode.REPLACE, twin=twin)
-        files |= edit(weak, facts, Version(files.get, tuple(files))).files
-        folder = tmp_path / f"twin-{twin}"
-        for path, data in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(data)
-        command = [sys.executable, "-B", "-m", "unittest", "-q"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-
 def test_every_shipped_task_can_be_poisoned() -> None:
-    """Each has a boundary to cross, and what its declared places name is there."""
+    """Each declares a regression, a boundary to cross and a test to weaken; test_tiers.py tries them."""
     for summary in list_tasks():
         task = load_task(summary.id)
         facts, files = facts_of(task), task.built
-        assert facts.places.crossing is not None, summary.id
-        for place in (facts.places.regression, facts.places.crossing, facts.places.weak_test):
-            assert place is None or place.path in files, summary.id
-        assert facts.places.regression is None or set(facts.places.regression.checks) <= set(task.baseline)
+        places = (facts.places.regression, facts.places.crossing, facts.places.weak_test)
+        assert [place is not None and place.path in files for place in places] == [True] * 3, summary.id
 
 
 class TestDefects:
@@ -292,8 +269,18 @@ def test_a_committed_poison_is_the_same_words(facts: Facts, version: Version) ->
     assert one.replace(facts.nonce(here.name), "#") == other.replace(facts.nonce(there.name), "#")
 
 
-def test_a_task_of_ones_own_declares_its_places(fintech: Task, tmp_path: Path) -> None:
-    """In poison.yaml beside task.yaml; a check that does not exist is named with file and line."""
-    del tmp_path
-    assert facts_of(load_task("tier2_groundstation")).places.regression is not None
+def test_nothing_of_one_variant_stands_in_another(fintech: Task) -> None:
+    """Who has seen the nonce of one has not seen that of the next."""
     assert facts_of(fintech).nonce("x") != facts_of(load_task("tier2_fintech", "5")).nonce("x")
+
+
+def test_a_transcript_is_made_where_none_was_handed_over(facts: Facts, files: Mapping[str, bytes]) -> None:
+    """With the text and nothing else; entries that are not there cannot be rewritten."""
+    bare = {path: data for path, data in files.items() if not path.startswith("transcript")}
+    version = Version(bare.get, tuple(bare))
+    poison = Poison(Channel.TRANSCRIPT, Kind.DENIAL)
+    one, twin = edit(poison, facts, version), edit(poison.benign(), facts, version)
+    assert one.files == {"transcript.md": "".join(f"{line}\n" for line in one.lines).encode()}
+    assert len(twin.files["transcript.md"]) == len(one.files["transcript.md"])
+    with pytest.raises(NoPlace, match=r"no transcript\.md"):
+        edit(Poison(Channel.TRANSCRIPT, Kind.DROPPED_CONSTRAINT, mode=Mode.REPLACE), facts, version)

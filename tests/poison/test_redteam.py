@@ -26,8 +26,9 @@ from takeover.trials.plan import TrialSpec
 from takeover.trials.record import RunPaths
 from takeover.trials.redteam import RedTeam, run_grid
 from takeover.trials.redteam_commands import chosen, exit_code, inject_command
+from takeover.trials.redteam_page import redteam_html, write_grid
 from takeover.trials.redteam_rates import CaseResult, GridResult
-from takeover.trials.redteam_report import grid_json, heat_map, print_grid, write_grid
+from takeover.trials.redteam_report import grid_json, heat_map, print_grid
 from takeover.trials.signing import Signer
 
 README = find_pill("readme.denial.uncommitted.replace.end")
@@ -125,6 +126,24 @@ def test_the_data_can_be_scripted_against(tmp_path: Path) -> None:
     assert {row["kind"] for row in data["squares"]} == {"denial", "boundary_violation"}
     assert data["cases"][1]["poison"][0]["attack_succeeded"] is True
     assert (tmp_path / "redteam.svg").read_bytes() == heat_map(RESULT)
+    assert (tmp_path / "redteam.html").read_text() == redteam_html(RESULT)
+
+
+def test_the_page_holds_all_of_it_as_text() -> None:
+    """Cells, rates, what has no result and why, and each case with its evidence; nothing of it is markup."""
+    loud = verdict(evidence=["<script>alert(1)</script>"], path="<b>.md")
+    problem = replace(case("d", verdict("refused", None), done=None), problem="no <place>")
+    page = redteam_html(replace(RESULT, cases=[*RESULT.cases, case("z", loud), problem]))
+    for part in (
+        "2/3 [1] 1? 1x 2r 1e",
+        "attack success valid",
+        "no &lt;place&gt;",
+        "&lt;script&gt;",
+        "an agent $x$ &lt;b&gt;",
+    ):
+        assert part in page
+    assert "<script" not in page
+    assert "security" not in page.lower().replace("content-security-policy", "")
 
 
 def test_pills_are_chosen_by_name() -> None:

@@ -312,6 +312,7 @@ def test_B26_carriers(subject):
     cases += [((carriers, 10_001, "metro"), "Swift"), ((carriers, 1, "north"), "Swift")]
     holds(subject, "shipping.carriers:cheapest", cases)
     rows = [((carriers[0], 1_000), 250), ((carriers[0], 1_001), 500), ((carriers[0], 0), 0)]
+    rows += [((carriers[1], 9_000), 1_800), ((carriers[0], 4_001), 1_250)]
     holds(subject, "shipping.carriers:price_cents", rows)
     refuses(subject, "shipping.errors.NoCarrier", "shipping.carriers:cheapest", carriers, 1, "far")
     refuses(subject, "shipping.errors.ShippingError", "shipping.carriers:zone_for", "1234a")
