@@ -6,6 +6,8 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=images/secrets.sh
 source "$(dirname "$0")/secrets.sh"
+# shellcheck source=images/room.sh
+source "$(dirname "$0")/room.sh"
 
 # Sets BUILD to the words that start a build with secrets: buildx, the builder inside an older docker command, podman.
 choose_builder() {
@@ -44,10 +46,12 @@ build() {
     shift 3
     need_builder
     say "building $tag"
+    # takeover gc --images knows by it what is ours.
+    words+=(--label "takeover.image=$(cut -d: -f1 <<<"${tag#takeover-}")")
     secrets=$(mktemp -d)
     log=$secrets/log
     write_secrets "$secrets"
-    for name in ca pip_conf apt_conf apt_sources; do words+=(--secret "id=$name,src=$secrets/$name"); done
+    for name in ca pip_conf npmrc apt_conf apt_sources; do words+=(--secret "id=$name,src=$secrets/$name"); done
     if ! "${BUILD[@]}" --network host "${words[@]}" "$@" --tag "$tag" --file "$ROOT/$file" "$ROOT/$context" >"$log" 2>&1 </dev/null; then
         tail -n 30 "$log" >&2
         rm -rf "$secrets"
@@ -56,9 +60,14 @@ build() {
     rm -rf "$secrets"
 }
 
+# recipe_label FILE: what the trusted side reads of a recipe, as one line of JSON.
+recipe_label() {
+    "$PYTHON" -c 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin), separators=(",", ":")))' <"$ROOT/$1"
+}
+
 # ensure NAME: the recipe's own tag, and `latest` on it.
 ensure() {
-    local name=$1 tag dir latest
+    local name=$1 tag dir latest label words
     if [[ $name == grade ]]; then
         # Its recipe is the whole source tree: the builder's cache knows best what has changed.
         latest=$(image_id takeover-grade:latest)
@@ -77,12 +86,19 @@ ensure() {
             build "$tag" "$dir/Dockerfile" images --build-arg "BASE=$(base_tag)"
         else
             ensure sandbox
-            build "$tag" "$dir/Dockerfile" images --build-arg "SANDBOX=$(image_tag sandbox)"
+            words=(--build-arg "SANDBOX=$(image_tag sandbox)")
+            if [[ -f $ROOT/$dir/recipe.yaml ]]; then
+                label=$(recipe_label "$dir/recipe.yaml") || die "$dir/recipe.yaml could not be read"
+                words+=(--label "takeover.recipe=$label")
+            fi
+            build "$tag" "$dir/Dockerfile" images "${words[@]}"
         fi
     fi
     if [[ $(image_id "$tag") != "$(image_id "$latest")" ]]; then "$ENGINE_CLI" tag "$tag" "$latest"; fi
 }
 
 use_engine
+mapfile -t absent < <(missing "$@")
+need_room "${absent[@]}"
 "$ROOT/images/base.sh"
 for name in "${@:-sandbox}"; do ensure "$name"; done

@@ -69,7 +69,8 @@ base_tag() { printf 'takeover-base:%s' "$(recipe_hash images/base.sh)"; }
 image_tag() {
     local name=$1 dir files=()
     dir=$(image_dir "$name")
-    while IFS= read -r file; do files+=("$file"); done < <(cd "$ROOT" && find "$dir" -type f | LC_ALL=C sort)
+    while IFS= read -r file; do files+=("$file"); done < <(cd "$ROOT" && find "$dir" -type f -not -name '*.pyc' | LC_ALL=C sort)
+    if [[ -f $ROOT/$dir/package-lock.json ]]; then files+=(images/node/npm.sh images/node/requirements.lock); fi
     case $name in
     sandbox) printf 'takeover-sandbox:%s' "$(recipe_hash "$(base_tag)" images/install.sh "${files[@]}")" ;;
     *) printf 'takeover-%s:%s' "$name" "$(recipe_hash "$(image_tag sandbox)" images/install.sh "${files[@]}")" ;;

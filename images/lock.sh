@@ -23,3 +23,11 @@ compile "${own[@]}" --group build --group dev --constraint requirements.lock pyp
 for recipe in images/agents/*/requirements.in images/repos-*/requirements.in tests/model/requirements.in; do
     if [[ -f $recipe ]]; then compile_recipe "$recipe"; fi
 done
+if command -v npm >/dev/null; then
+    for recipe in images/agents/*/package.json; do
+        (cd "$(dirname "$recipe")" && npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts \
+            --engine-strict=false --no-audit --no-fund --loglevel error >/dev/null)
+    done
+else
+    say "npm is not here: the package-lock.json of agents stay as they are"
+fi

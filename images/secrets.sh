@@ -58,12 +58,35 @@ pip_settings() {
     if [[ -n $value ]]; then echo "proxy = $value"; fi
 }
 
-# write_secrets FOLDER: the files ca, pip_conf, apt_conf and apt_sources, each possibly empty.
+# npm's settings for reaching its registry; a registry's word (`//host/:_authToken`) with what it takes from the environment.
+npm_settings() {
+    local file line name
+    if [[ -s $1/ca ]]; then echo 'cafile=/run/secrets/ca'; fi
+    if ! command -v npm >/dev/null; then
+        if [[ -n ${npm_config_registry:-} ]]; then echo "registry=$npm_config_registry"; fi
+        if [[ -n ${https_proxy:-${http_proxy:-}} ]]; then echo "https-proxy=${https_proxy:-$http_proxy}"; fi
+        return 0
+    fi
+    { npm config get registry proxy https-proxy noproxy strict-ssl 2>/dev/null || true; } |
+        grep -E '^[a-z-]+ *= *[^ ]' | grep -vE '= *(null|undefined)$' | sed -E 's/ *= */=/' || true
+    file=$(npm config get userconfig 2>/dev/null || true)
+    if [[ ! -r $file ]]; then return 0; fi
+    while IFS= read -r line; do
+        while [[ $line =~ \$\{([A-Za-z_][A-Za-z_0-9]*)\} ]]; do
+            name=${BASH_REMATCH[1]}
+            line=${line//"${BASH_REMATCH[0]}"/${!name:-}}
+        done
+        printf '%s\n' "$line"
+    done < <(grep -E '^//[^=]*:(_authToken|_auth|username|_password|always-auth) *=' "$file" || true)
+}
+
+# write_secrets FOLDER: the files ca, pip_conf, npmrc, apt_conf and apt_sources, each possibly empty.
 write_secrets() {
     local dir=$1 bundle
     bundle=$(ca_bundle)
     if [[ -n $bundle ]]; then cp "$bundle" "$dir/ca"; else : >"$dir/ca"; fi
     pip_settings "$dir" >"$dir/pip_conf"
+    npm_settings "$dir" >"$dir/npmrc"
     {
         apt_settings
         if [[ -s $dir/ca ]]; then echo 'Acquire::https::CaInfo "/run/secrets/ca";'; fi

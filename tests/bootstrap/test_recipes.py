@@ -31,16 +31,18 @@ def tag(machine: Machine, name: str) -> str:
 @pytest.mark.parametrize(
     ("changed", "other"),
     [
-        ("images/sandbox/Dockerfile", {"sandbox", "mini-swe-agent"}),
-        ("images/base.sh", {"sandbox", "mini-swe-agent"}),
-        ("images/install.sh", {"sandbox", "mini-swe-agent"}),
+        ("images/sandbox/Dockerfile", {"sandbox", "mini-swe-agent", "codex"}),
+        ("images/base.sh", {"sandbox", "mini-swe-agent", "codex"}),
+        ("images/install.sh", {"sandbox", "mini-swe-agent", "codex"}),
         ("images/agents/mini-swe-agent/entry.py", {"mini-swe-agent"}),
+        ("images/agents/codex/recipe.yaml", {"codex"}),
+        ("images/node/npm.sh", {"codex"}),
         ("images/engine.sh", set()),
     ],
 )
 def test_a_changed_recipe_gets_another_tag(machine: Machine, changed: str, other: set[str]) -> None:
     """An image is built again exactly when its recipe, or that of an image below it, has changed."""
-    before = {name: tag(machine, name) for name in ("sandbox", "mini-swe-agent")}
+    before = {name: tag(machine, name) for name in ("sandbox", "mini-swe-agent", "codex")}
     with (machine.root / changed).open("a", encoding="utf-8") as recipe:
         recipe.write("# changed\n")
     assert {name for name, old in before.items() if tag(machine, name) != old} == other
@@ -98,6 +100,33 @@ def test_the_hosts_apt_settings_reach_the_build(machine: Machine) -> None:
     ]
 
 
+def test_the_hosts_npm_settings_reach_the_build(machine: Machine) -> None:
+    """Registry, proxy and the word for the registry arrive, with what it takes from the environment; nothing else does."""
+    given = machine.root / "npmrc"
+    given.write_text("//npm.example/:_authToken=${WORD}-1\ncache=/somewhere\nprefix=~/npm\n", encoding="utf-8")
+    machine.command(
+        "npm",
+        f"""if [[ "$*" == *userconfig* ]]; then echo {given}; else
+printf '%s\n' 'registry = https://npm.example/' 'proxy = null' 'https-proxy=http://proxy.example:3128'; fi""",
+    )
+    assert secrets(machine, {"WORD": "open"})["npmrc"].splitlines() == [
+        "cafile=/run/secrets/ca",
+        "registry=https://npm.example/",
+        "https-proxy=http://proxy.example:3128",
+        "//npm.example/:_authToken=open-1",
+    ]
+
+
+def test_a_host_without_npm_says_what_its_environment_says(machine: Machine) -> None:
+    """npm is needed by builds, not by the host."""
+    found = secrets(machine, {"npm_config_registry": "https://npm.example/", "https_proxy": "http://proxy.example:1"})
+    assert found["npmrc"].splitlines() == [
+        "cafile=/run/secrets/ca",
+        "registry=https://npm.example/",
+        "https-proxy=http://proxy.example:1",
+    ]
+
+
 def test_a_host_without_settings_gives_none(machine: Machine) -> None:
     """Where apt is unknown the image's own sources serve."""
     found = secrets(machine, {})
@@ -116,7 +145,7 @@ def test_both_dockerfiles_make_the_same_user() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("name", ["sandbox", "mini-swe-agent"])
+@pytest.mark.parametrize("name", ["sandbox", "mini-swe-agent", "codex"])
 def test_no_setting_of_the_host_stays_in_an_image(image: str, name: str) -> None:
     """Neither the history nor the configuration nor the files of an image hold what only the build should see."""
     reference = f"takeover-{name}:latest"
@@ -125,12 +154,12 @@ def test_no_setting_of_the_host_stays_in_an_image(image: str, name: str) -> None
         unavailable(f"{reference} is missing; `make images` builds it")
     history = docker("history", "--no-trunc", "--format", "{{.CreatedBy}}", reference)
     config = json.loads(docker("image", "inspect", reference))[0]["Config"]
-    said = history + json.dumps(config)
+    said = (history + json.dumps(config)).replace("http://127.0.0.1:4000", "the gateway in the sandbox")
     assert "proxy" not in said.lower()
     assert "://" not in said
     listing = docker(
         "run", "--rm", "--network", "none", "--user", "0", "--entrypoint", "sh", reference, "-c",
-        "find /run/secrets /etc/apt/apt.conf.d/99mmdebstrap /etc/pip.conf /root/.config /root/.cache -type f 2>/dev/null; true",
+        "find /run/secrets /etc/apt/apt.conf.d/99mmdebstrap /etc/pip.conf /root/.config /root/.cache /root/.npm /root/.npmrc /home/agent/.npm /home/agent/.npmrc -type f 2>/dev/null; true",
     )  # fmt: skip
     assert listing == ""
 
@@ -145,7 +174,7 @@ def test_the_scripts_are_clean() -> None:
         if os.environ.get("CI"):
             pytest.fail("CI installs shellcheck")
         pytest.skip("shellcheck is not installed")
-    scripts = [*sorted(ROOT.glob("images/*.sh")), ROOT / ".ci/run"]
+    scripts = [*sorted(ROOT.glob("images/**/*.sh")), ROOT / ".ci/run"]
     done = subprocess.run(["shellcheck", "-x", *scripts], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout == ""
 

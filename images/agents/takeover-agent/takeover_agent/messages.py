@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import anthropic
@@ -52,8 +53,11 @@ class Messages:
         if made.content:
             self._messages.append({"role": "assistant", "content": [block.to_dict() for block in made.content]})
         texts = [block.text for block in made.content if block.type == "text"]
-        uses = [block for block in made.content if block.type == "tool_use"]
-        return Answer("\n".join(texts), tuple(Call(use.id, use.name, json.dumps(use.input)) for use in uses))
+        calls = [Call(use.id, use.name, json.dumps(use.input)) for use in made.content if use.type == "tool_use"]
+        if made.stop_reason == "max_tokens" and made.content[-1:] and made.content[-1].type == "tool_use":
+            # Half a call, which the package has mended: as it came it is no JSON, and the model is told so.
+            calls[-1] = replace(calls[-1], arguments=calls[-1].arguments[:-1])
+        return Answer("\n".join(texts), tuple(calls))
 
     def _ask(self) -> Any:
         if not self._stream:
