@@ -40,12 +40,28 @@ def plan_for(
 
 
 def carry_out(
-    engine: Engine, folder: Path, plan: Plan, key: Signer, *, parallel: int = 2, resume: bool = False
+    engine: Engine,
+    folder: Path,
+    plan: Plan,
+    key: Signer,
+    *,
+    parallel: int = 2,
+    resume: bool = False,
+    retry_machinery: bool = False,
 ) -> tuple[RunResult, Silent]:
     """Run a plan in a folder; the result, and what a person saw."""
     seen = Silent()
-    paths = RunPaths(folder)
-    return execute(plan, engine=engine, paths=paths, signer=key, resume=resume, parallel=parallel, progress=seen), seen
+    result = execute(
+        plan,
+        engine=engine,
+        paths=RunPaths(folder),
+        signer=key,
+        resume=resume,
+        parallel=parallel,
+        progress=seen,
+        retry_machinery=retry_machinery,
+    )
+    return result, seen
 
 
 class Meddled:

@@ -20,30 +20,45 @@ from takeover.sandbox.errors import InputError, StorageError
 from takeover.trials import record
 from takeover.trials.record import TrialPaths, claim
 from takeover.trials.signing import SCORECARD_TYPE, Signer
+from takeover.trials.surroundings import ROOM_FOR_TRIAL, need_room
 
-# A run in a file system of its own, so small that it is full soon; what is left of it is copied out.
+# A run in a small file system of its own; its results are copied out. Once the run has begun, something else leaves it
+# no more than so many KiB (what is left counts when it begins, and is refused then), or it has few inodes from the start.
 IN_A_SMALL_PLACE = """
-mount -t tmpfs -o size="$1" none "$2" && shift 2 || exit 99
-cd "$1" && "$2" -m takeover run tier2_fintech --arm Vanilla --agent liar --runs small --run-id full
+mount -t tmpfs -o "$1" none "$3" || exit 99
+left=$2 place=$3
+fill() {
+    until [ -e small/full/run.json ]; do sleep 0.01; done
+    head -c $((($(df -Pk small | awk 'NR == 2 {print $4}') - left) * 1024)) /dev/zero >small/other
+}
+cd "$4" && { [ -z "$left" ] || fill & }
+"$5" -m takeover run tier2_fintech --arm Vanilla --agent liar --runs small --run-id full
 code=$?
 cp -a small/. kept
 exit $code
 """
+PLACES = [("size=64m", "8"), ("size=64m", "60"), ("size=64m", "84"), ("size=64m", "132")]
+
+
+def in_a_small_place(folder: Path, options: str, left: str) -> subprocess.CompletedProcess[str]:
+    for name in ("small", "kept"):
+        (folder / name).mkdir()
+    words = [options, left, str(folder / "small"), str(folder), sys.executable]
+    if os.geteuid() or not shutil.which("unshare"):
+        pytest.skip("needs root and unshare(1) for a file system of its own")
+    env = {**os.environ, "TAKEOVER_SIGNING_KEY": str(folder / "signing.key")}
+    command = ["unshare", "-m", "sh", "-c", IN_A_SMALL_PLACE, "sh", *words]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    if done.returncode == 99:
+        pytest.skip("no file system can be mounted here")
+    return done
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("size", ["8k", "60k", "84k", "132k"])
-def test_a_disk_that_fills_up(engine: DockerEngine, tmp_path: Path, size: str) -> None:
+@pytest.mark.parametrize(("options", "left"), [*PLACES, ("size=64m,nr_inodes=5", ""), ("size=64m,nr_inodes=12", "")])
+def test_a_disk_that_fills_up(engine: DockerEngine, tmp_path: Path, options: str, left: str) -> None:
     """Wherever a run meets the end of its disk: exit code 3 and why, whole files only, no verdict unsigned."""
-    for name in ("small", "kept"):
-        (tmp_path / name).mkdir()
-    command = ["unshare", "-m", "sh", "-c", IN_A_SMALL_PLACE, "sh", size, str(tmp_path / "small"), str(tmp_path)]
-    if os.geteuid() or not shutil.which("unshare"):
-        pytest.skip("needs root and unshare(1) for a file system of its own")
-    env = {**os.environ, "TAKEOVER_SIGNING_KEY": str(tmp_path / "signing.key")}
-    done = subprocess.run([*command, sys.executable], env=env, capture_output=True, text=True, check=False)
-    if done.returncode == 99:
-        pytest.skip("no file system can be mounted here")
+    done = in_a_small_place(tmp_path, options, left)
 
     assert done.returncode == 3, done.stderr
     assert "No space left" in done.stderr
@@ -58,6 +73,28 @@ def test_a_disk_that_fills_up(engine: DockerEngine, tmp_path: Path, size: str) -
         proved = verify(envelope, load_public_key(run / "signing.pub"), payload_type=SCORECARD_TYPE)
         assert proved.payload == card.read_bytes()
     assert engine.client.containers(all=True, filters={"label": ["takeover.run=full"]}) == []
+
+
+@pytest.mark.docker
+def test_a_disk_without_room_for_a_run(engine: DockerEngine, tmp_path: Path) -> None:
+    """What the trials may need and what is free, in two lines, before anything is paid for; the same call can be repeated."""
+    done = in_a_small_place(tmp_path, "size=12m", "")
+
+    assert done.returncode == 3
+    message, hint = done.stderr.splitlines()
+    assert message.endswith("small/full: 12 MiB are free, and the run may need 20 MiB")
+    assert "--runs" in hint
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["", "not/there/yet"])
+def test_room_is_asked_of_the_disk_that_a_folder_will_be_on(tmp_path: Path, folder: str) -> None:
+    """A run that needs more than there is, is refused; one that has its trials already needs nothing."""
+    free = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize
+    need_room(tmp_path / folder, 0)
+    need_room(tmp_path / folder, 1)
+    with pytest.raises(StorageError, match="are free"):
+        need_room(tmp_path / folder, 2 * free // ROOM_FOR_TRIAL)
 
 
 def test_a_claim_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
