@@ -14,7 +14,9 @@ import click
 from . import __version__
 from .sandbox.errors import InputError, MachineryError, TakeoverError
 from .trials.cli_gate import app_map, gate
-from .trials.cli_poison import TIER_TASKS, inject_poison_pill, redteam
+from .trials.cli_model import model_options, take_model
+from .trials.cli_poison import TIER_TASKS, inject_poison_pill, poison_option, redteam
+from .trials.cli_repos import repos
 from .trials.cli_transcripts import import_transcripts, transcript
 
 DONE, FELL_SHORT, USAGE, MACHINERY = 0, 1, 2, 3
@@ -91,6 +93,31 @@ _variant = click.option(
 )
 
 
+def _choice(function: Callable[..., None]) -> Callable[..., None]:
+    """Which variant of a task: a seed, or the bugs of a codebase."""
+    for option in (
+        click.option(
+            "--hints",
+            type=click.Choice(["none", "areas", "specifications"]),
+            default=None,
+            help="How much of a codebase's bugs the prompt gives away  [default: none]",
+        ),
+        click.option(
+            "--bugs",
+            default=None,
+            metavar="SEL",
+            help="Bugs of a codebase: canonical, all, ids or area:NAME, joined by commas  [default: canonical]",
+        ),
+        _variant,
+    ):
+        function = option(function)
+    return function
+
+
+_tier = click.option("--tier", type=int, default=None, help="Tier of the task.")
+_task = click.option("--task", default=None, metavar="TASK", help="The task by its name or folder, instead of a tier.")
+
+
 def _run_options(function: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(
         (
@@ -100,6 +127,11 @@ def _run_options(function: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--resume", is_flag=True, help="Go on with a run of the same identity; recorded trials are kept."
+            ),
+            click.option(
+                "--retry-machinery",
+                is_flag=True,
+                help="With --resume: run trials again whose machinery failed; the failed attempt is kept beside them.",
             ),
             click.option(
                 "--repeat", type=click.IntRange(1), default=1, show_default=True, help="Repetitions of each trial."
@@ -121,7 +153,7 @@ def _run_options(function: Callable[..., None]) -> Callable[..., None]:
 
 @main.command()
 @click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
-@click.option("--arm", "arms", multiple=True, required=True, help="Arm by name, or `all`; repeatable.")
+@click.option("--arm", "arms", multiple=True, help="Arm by name, or `all`; repeatable.")
 @click.option(
     "--agent",
     "agents",
@@ -129,6 +161,13 @@ def _run_options(function: Callable[..., None]) -> Callable[..., None]:
     required=True,
     metavar="IMAGE|NAME",
     help="Agent image or scripted agent; repeatable.",
+)
+@click.option(
+    "--receiver",
+    "receivers",
+    multiple=True,
+    metavar="IMAGE|NAME",
+    help="Agent that takes over after the first session [default: the same]; repeatable.",
 )
 @click.option(
     "--arm-file",
@@ -148,13 +187,26 @@ def _run_options(function: Callable[..., None]) -> Callable[..., None]:
     help="Run each trial N times, cut at its 1st, 2nd, ... N-th edit, and give the curve.",
 )
 @click.option("--wall", type=click.FloatRange(1), default=None, help="Seconds that a session may take.")
-@_variant
+@poison_option
+@click.option(
+    "--predict",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="What you expect of it, frozen before it starts; the table sets it beside what came.",
+)
+@model_options
+@_choice
 @_run_options
 def run(**options: Any) -> None:
     """Run TASK with each arm and agent, and grade it."""
     from .trials.commands import run_command
 
-    sys.exit(run_command(**options))
+    model = take_model(options)
+    if model is None:
+        sys.exit(run_command(**options))
+    from .trials.model_supply import open_models
+
+    sys.exit(run_command(**options, model=model, open_models=open_models))
 
 
 @main.command()
@@ -210,7 +262,7 @@ def leaderboard(form: str, runs: Path, out: Path | None) -> None:
     "--json-out", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write the scorecard there."
 )
 @click.option("--min-net", type=click.IntRange(0), default=None, help="Exit with 1 when net is lower.")
-@_variant
+@_choice
 def grade(target: Path, task: str | None, task_folder: Path | None, **options: Any) -> None:
     """Grade a run's folder again, or a workspace DIR somebody's agent worked in."""
     from .trials.commands import grade_workspace_command, regrade_command
@@ -225,12 +277,12 @@ def grade(target: Path, task: str | None, task_folder: Path | None, **options: A
 
 @main.command("tasks")
 @click.argument("task", required=False)
-@_variant
-def tasks_command(task: str | None, variant: str) -> None:
+@_choice
+def tasks_command(task: str | None, **choice: Any) -> None:
     """List the tasks, or show one."""
     from .trials.commands import show_tasks
 
-    show_tasks(task, variant)
+    show_tasks(task, **choice)
 
 
 @main.command()
@@ -239,45 +291,49 @@ def tasks_command(task: str | None, variant: str) -> None:
 @click.option("--list", "listing", is_flag=True, help="Say what is checked and do nothing.")
 def doctor(checks: tuple[str, ...], image: str, listing: bool) -> None:
     """Try everything the sandbox promises on the engine in use, or only CHECKS (a name, or a group)."""
-    from .trials.commands import doctor_command
+    from .trials.engine_commands import doctor_command
 
     sys.exit(doctor_command(image, checks, listing=listing))
 
 
 @main.command()
-def gc() -> None:
+@click.option("--images", is_flag=True, help="Remove outdated images of the toolkit as well, and say what that freed.")
+def gc(images: bool) -> None:
     """Remove containers that dead runs have left."""
-    from .trials.commands import gc_command
+    from .trials.engine_commands import gc_command
 
-    sys.exit(gc_command())
-
-
-_tier = click.option("--tier", type=int, required=True, help="Tier of the task.")
+    sys.exit(gc_command(images=images))
 
 
-def _tier_task(tier: int) -> str:
+def _tier_task(tier: int | None, task: str | None) -> str:
+    if (tier is None) == (task is None):
+        raise click.UsageError("name the task: either --tier or --task")
+    if task is not None:
+        return task
     try:
-        return TIER_TASKS[tier]
+        return TIER_TASKS[tier or 0]
     except KeyError:
         raise click.UsageError(f"--tier {tier}: there is {', '.join(map(str, sorted(TIER_TASKS)))}") from None
 
 
 @main.command("scaffold-sandbox")
 @_tier
+@_task
 @click.option("--arm", default="Vanilla", show_default=True)
 @click.option(
     "--dest", type=click.Path(path_type=Path), required=True, help="Folder to make; it must not hold anything."
 )
-@_variant
-def scaffold_sandbox(tier: int, arm: str, dest: Path, variant: str) -> None:
+@_choice
+def scaffold_sandbox(tier: int | None, task: str | None, arm: str, dest: Path, **choice: Any) -> None:
     """Write a task's starting workspace to a folder, and its prompts beside it."""
     from .trials.commands import scaffold_command
 
-    scaffold_command(_tier_task(tier), arm, dest, variant)
+    scaffold_command(_tier_task(tier, task), arm, dest, **choice)
 
 
 @main.command("evaluate-sandbox")
 @_tier
+@_task
 @click.option(
     "--sandbox",
     "target",
@@ -289,15 +345,15 @@ def scaffold_sandbox(tier: int, arm: str, dest: Path, variant: str) -> None:
 @click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens the work took, as you declare them.")
 @click.option("--json-out", type=click.Path(path_type=Path, dir_okay=False), default=None)
 @click.option("--min-net", type=click.IntRange(0), default=None, help="Exit with 1 when net is lower.")
-@_variant
-def evaluate_sandbox(tier: int, target: Path, **options: Any) -> None:
+@_choice
+def evaluate_sandbox(tier: int | None, task: str | None, target: Path, **options: Any) -> None:
     """Grade a folder that somebody's own agent worked in."""
     from .trials.commands import grade_workspace_command
 
-    sys.exit(grade_workspace_command(target, task=_tier_task(tier), **options))
+    sys.exit(grade_workspace_command(target, task=_tier_task(tier, task), **options))
 
 
-for command in (app_map, gate, import_transcripts, inject_poison_pill, redteam, transcript):
+for command in (app_map, gate, import_transcripts, inject_poison_pill, redteam, repos, transcript):
     main.add_command(command)
 
 if __name__ == "__main__":

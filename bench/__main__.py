@@ -15,13 +15,16 @@ from rich.table import Table
 
 from takeover.sandbox.engine import DockerEngine
 
-from .containers import memory_rows, sandbox_rows, trial_rows
+from .containers import sandbox_rows, trial_rows
 from .cutoffs import cutoff_rows
+from .memory import memory_rows
 from .pure import help_row, statistics_rows
+from .repos import repo_rows
 from .rows import Row
+from .tools import gateway_row, tree_rows
 
 LATEST = Path(__file__).with_name("latest.json")
-PARTS = ("memory", "pure", "sandbox", "trial", "cutoff")
+PARTS = ("pure", "tools", "memory", "sandbox", "trial", "repos", "cutoff")
 
 
 @click.command()
@@ -52,16 +55,20 @@ def main(rounds: int, cuts: int, only: tuple[str, ...]) -> None:
 
 
 def _rows(engine: DockerEngine, rounds: int, cuts: int, parts: tuple[str, ...]) -> Iterator[Row]:
-    # First: a peak is a high-water mark, and whatever ran before would have set it.
-    if "memory" in parts:
-        yield from memory_rows(engine)
     if "pure" in parts:
         yield help_row(rounds)
         yield from statistics_rows()
+    if "tools" in parts:
+        yield from tree_rows(rounds)
+        yield gateway_row()
+    if "memory" in parts:
+        yield from memory_rows()
     if "sandbox" in parts:
         yield from sandbox_rows(engine, rounds)
     if "trial" in parts:
         yield from trial_rows(engine, rounds)
+    if "repos" in parts:
+        yield from repo_rows(engine, max(3, rounds // 3))
     if "cutoff" in parts:
         yield from cutoff_rows(engine, cuts)
 

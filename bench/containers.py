@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import resource
 import subprocess
 import tempfile
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 import docker
 
 from takeover.sandbox.engine import DockerEngine
-from takeover.sandbox.images import resolve
+from takeover.sandbox.images import SANDBOX, resolve
 from takeover.sandbox.items import plain_tree
 from takeover.sandbox.limits import Limits
 from takeover.sandbox.store import SnapshotStore
@@ -85,19 +84,6 @@ def trial_rows(engine: DockerEngine, rounds: int) -> Iterator[Row]:
         )
 
 
-def memory_rows(engine: DockerEngine) -> Iterator[Row]:
-    """How much more memory the runner takes for an agent that prints 400 times as much."""
-
-    def printed(mebibytes: int) -> float:
-        with engine.open(IMAGE, limits=Limits()) as box:
-            box.run(["sh", "-c", f"head -c {mebibytes}M /dev/zero"], wall=120)
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-    before = printed(5)
-    after = printed(2000)
-    yield Row("runner's peak memory after 2,000 MiB of output", after, "MiB", before, 1.1, note="floor: after 5 MiB")
-
-
 def _trials(engine: DockerEngine, folder: Path) -> Callable[[], None]:
     task = load_task("tier2_fintech")
     plan = make_plan([(task, load_arm("State_MD_Only", task))], [resolve_agent("note-taker")])
@@ -108,6 +94,8 @@ def _trials(engine: DockerEngine, folder: Path) -> Callable[[], None]:
         signer=signer(),
         run_id="bench",
         trials=folder / "trials",
+        # As a run does it: names are looked up once, at its start.
+        images={SANDBOX: engine.image(SANDBOX).id},
     )
     numbers = itertools.count(1)
 

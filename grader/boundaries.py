@@ -48,9 +48,34 @@ class BoundaryReport:
     unparsable: tuple[Unread, ...] = ()
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What stands in the sources of a workspace, before anything of it has run."""
+
+    links: Links
+    crossed: frozenset[Violation]
+    facts: Mapping[str, Facts]
+    unread: tuple[Unread, ...]
+
+
 def is_source(path: str) -> bool:
     """Whether the check reads a path: Python that can be imported from the workspace, outside hidden directories."""
     return path.endswith(".py") and not path.startswith(".") and "/." not in path
+
+
+def read_workspace(manifest: Manifest, sources: Mapping[str, bytes], boundaries: Iterable[Boundary]) -> Reading:
+    """Read a workspace's sources; `sources` are the contents of its `is_source` files."""
+    forbidden, links = _forbidden(boundaries), Links(manifest)
+    texts, found = _linked(links, sources, forbidden)
+    facts, unread = _read(texts, frozenset(forbidden))
+    return Reading(links, frozenset(found), facts, tuple(unread))
+
+
+def _forbidden(boundaries: Iterable[Boundary]) -> dict[str, set[str]]:
+    forbidden: dict[str, set[str]] = {}
+    for rule in boundaries:
+        forbidden.setdefault(rule.package, set()).update(rule.may_not_import)
+    return forbidden
 
 
 def check_boundaries(
@@ -59,16 +84,15 @@ def check_boundaries(
     boundaries: Iterable[Boundary],
     packages: Iterable[str],
     observed: Iterable[tuple[str, str]] = (),
+    *,
+    reading: Reading | None = None,
 ) -> BoundaryReport:
     """Judges a workspace; `sources` are the contents of its `is_source` files, `packages` the guarded ones,
-    `observed` the (importer, imported) pairs that the worker told."""
-    forbidden: dict[str, set[str]] = {}
-    for rule in boundaries:
-        forbidden.setdefault(rule.package, set()).update(rule.may_not_import)
-    links = Links(manifest)
-    texts, found = _linked(links, sources, forbidden)
-    facts, unread = _read(texts, frozenset(forbidden))
-    modules = Modules(facts, links)
+    `observed` the (importer, imported) pairs that the worker told, `reading` what was read of it already."""
+    boundaries = tuple(boundaries)
+    forbidden, read = _forbidden(boundaries), reading or read_workspace(manifest, sources, boundaries)
+    found, unread = set(read.crossed), list(read.unread)
+    modules = Modules(read.facts, read.links)
     listed = frozenset(packages)
     found |= set(_binaries(manifest, listed))
     for module in modules.by_name.values():

@@ -1,19 +1,19 @@
-"""One run of a task's hidden checks under pytest, in a process of its own; the parent is grader/checks.py.
+"""A task's hidden checks under pytest: collected once, and run in forks of the process that did (checkserver.py).
 
-The child knows the expected values and nothing of sandboxes: each question goes to the parent as bytes and comes back
+A run knows the expected values and nothing of sandboxes: each question goes to the parent as bytes and comes back
 as bytes. What happened is told as messages, never read from printed text. Nothing of the user's pytest set-up takes
 part: no configuration file, no conftest, no plugin but pytest's own core and the one below.
 """
 
 from __future__ import annotations
 
-import gc
+import inspect
 import json
 import os
 import random
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
@@ -43,23 +43,38 @@ class Parameters(dict[str, Any]):
 
 
 class PipeChannel:
-    """The channel of the child: the parent asks on its behalf."""
+    """The way to the parent, who asks on our behalf. What was to be told before a run began is told when it does."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self) -> None:
+        self._connection: Connection | None = None
+        self._early: list[dict[str, object]] = []
+
+    def connect(self, connection: Connection) -> None:
+        """A run begins."""
         self._connection = connection
+        for message in self._early:
+            self.send(**message)
+
+    @property
+    def connected(self) -> bool:
+        """Whether this is a run."""
+        return self._connection is not None
+
+    def send(self, **message: object) -> None:
+        """One message to the parent."""
+        if self._connection is None:
+            self._early.append(message)
+        else:
+            self._connection.send_bytes(json.dumps(message, ensure_ascii=True).encode("ascii"))
 
     def ask(self, request: bytes, timeout: float) -> bytes:
         """The answering line."""
-        send(self._connection, kind="ask", timeout=timeout, request=request.decode("ascii"))
+        assert self._connection is not None, "checks ask in a run, not while they are collected"
+        self.send(kind="ask", timeout=timeout, request=request.decode("ascii"))
         answer = json.loads(self._connection.recv_bytes())
         if "line" in answer:
             return answer["line"].encode("latin-1")  # type: ignore[no-any-return]
         raise SubjectGone(answer["how"], answer["detail"])
-
-
-def send(connection: Connection, **message: object) -> None:
-    """One message to the parent."""
-    connection.send_bytes(json.dumps(message, ensure_ascii=True).encode("ascii"))
 
 
 def check_id(name: str) -> str:
@@ -70,11 +85,18 @@ def check_id(name: str) -> str:
 class Reporter:
     """The only plugin beside pytest's core: the fixtures of the checks, the canaries, and the results as messages."""
 
-    def __init__(self, connection: Connection, parameters: dict[str, Any]) -> None:
-        self._connection = connection
-        self._channel = PipeChannel(connection)
+    def __init__(self, parameters: dict[str, Any], next_run: Callable[[], Connection]) -> None:
+        self.channel = PipeChannel()
+        self._next_run = next_run
         self._parameters = Parameters(parameters)
-        self._subject = Subject(self._channel)
+        self._subject = Subject(self.channel)
+
+    def begin(self) -> None:
+        """Become a run: what follows happens in each fork."""
+        if not self.channel.connected:
+            # Evidence may quote a line of a check; where modules are from is looked up once here, not in every run.
+            inspect.getmodule(inspect.currentframe())
+            self.channel.connect(self._next_run())
 
     @pytest.fixture
     def subject(self) -> Subject:
@@ -87,38 +109,42 @@ class Reporter:
         return self._parameters
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Puts canaries first and last: one that must pass, one that must fail."""
-        names = [item.name for item in items]
+        """Tells what there is."""
         for item in items:
             if {mark.name for mark in item.iter_markers()} & {"skip", "skipif", "xfail"}:
-                send(self._connection, kind="broken", why=f"{item.name} may be skipped; a hidden check always counts")
-        if items:
-            parent = items[0].parent
-            first, last = (list(canaries(parent, self._connection)) for _ in "12")
-            items[:] = [*first, *items, *last]
-        send(self._connection, kind="collected", names=names)
+                self.channel.send(kind="broken", why=f"{item.name} may be skipped; a hidden check always counts")
+        self.channel.send(kind="collected", names=[item.name for item in items])
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Begins a run, with canaries first and last: one that must pass, one that must fail."""
+        self.begin()
+        if session.items:
+            parent = session.items[0].parent
+            first, last = (list(canaries(parent, self.channel)) for _ in "12")
+            session.items[:] = [*first, *session.items, *last]
+        return (yield)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A check file that cannot be read breaks the run."""
         if not report.passed:
-            send(self._connection, kind="broken", why=one_line(f"{report.nodeid}: {report.longrepr}", 600))
+            self.channel.send(kind="broken", why=one_line(f"{report.nodeid}: {report.longrepr}", 600))
 
     def pytest_internalerror(self, excrepr: object) -> None:
         """So does an error in pytest itself."""
-        send(self._connection, kind="broken", why=one_line(str(excrepr)[-600:], 600))
+        self.channel.send(kind="broken", why=one_line(str(excrepr)[-600:], 600))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Tells which check runs, and forgets what the one before saw."""
-        self._subject = Subject(self._channel)
-        send(self._connection, kind="start", node=nodeid)
+        self._subject = Subject(self.channel)
+        self.channel.send(kind="start", node=nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Sends what each phase came to; the report that pytest would render is left empty, which saves half the time."""
         kind = error_kind(call.excinfo.value) if call.excinfo else None
         if call.when == "call" or kind:
-            send(
-                self._connection,
+            self.channel.send(
                 kind="result",
                 name=item.name,
                 phase=call.when,
@@ -127,7 +153,7 @@ class Reporter:
                 observed=[one_line(text, 300) for text in self._subject.log[-KEPT_OBSERVATIONS:]],
             )
         if call.when == "teardown":
-            send(self._connection, kind="imports", pairs=sorted(self._subject.imports))
+            self.channel.send(kind="imports", pairs=sorted(self._subject.imports))
         outcome: Literal["passed", "failed"] = "failed" if kind else "passed"
         when = call.when if call.when != "collect" else "setup"
         return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, when)
@@ -139,18 +165,19 @@ class Reporter:
         return [short(left.outcome.describe(left.what), 300), f"expected {short(shown(right))}"]
 
 
-def canaries(parent: Any, connection: Connection) -> Iterator[pytest.Function]:
+def canaries(parent: Any, channel: PipeChannel) -> Iterator[pytest.Function]:
     """Two checks of the whole path to the worker and back, under names that nobody can know."""
     for must_pass in random.sample([True, False], 2):
         name = f"test_{secrets.token_hex(8)}_canary"
         a, b = secrets.randbelow(10**6), secrets.randbelow(10**6)
-        send(connection, kind="canary", name=name, must_pass=must_pass)
+        channel.send(kind="canary", name=name, must_pass=must_pass)
         yield pytest.Function.from_parent(parent, name=name, callobj=_canary(a, b, a + b + (not must_pass)))
 
 
 def _canary(a: int, b: int, expected: int) -> Callable[[Subject], None]:
     def canary(subject: Subject) -> None:
-        assert subject.call("operator:add", a, b) == expected
+        # With a text of its own: to look one up in the source takes longer than all that it costs to fail.
+        assert subject.call("operator:add", a, b) == expected, "a sum is not what it must be"
 
     return canary
 
@@ -181,9 +208,8 @@ def evidence(excinfo: pytest.ExceptionInfo[BaseException], log: list[str]) -> st
     return one_line(text)
 
 
-def run(connection: Connection, folder: str, parameters: dict[str, Any], cache: str) -> None:
-    """The child's whole life; `cache` is a private directory that keeps compiled checks between runs."""
-    gc.freeze()
+def run(folder: str, parameters: dict[str, Any], cache: str, next_run: Callable[[], Connection]) -> None:
+    """Collect the checks; `next_run` forks, and returns in each run. `cache` is a private directory for compiled checks."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
@@ -193,5 +219,7 @@ def run(connection: Connection, folder: str, parameters: dict[str, Any], cache: 
     sys.pycache_prefix, sys.dont_write_bytecode = cache, False
     blocked = [argument for name in default_plugins if name not in CORE_PLUGINS for argument in ("-p", f"no:{name}")]
     arguments = ["--noconftest", "-c", os.devnull, f"--rootdir={folder}", "--import-mode=importlib", folder]
-    status = pytest.main([*blocked, *arguments], plugins=[Reporter(connection, parameters)])
-    send(connection, kind="done", status=int(status))
+    reporter = Reporter(parameters, next_run)
+    status = pytest.main([*blocked, *arguments], plugins=[reporter])
+    reporter.begin()  # where there was nothing to run
+    reporter.channel.send(kind="done", status=int(status))

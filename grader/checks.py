@@ -11,19 +11,16 @@ import atexit
 import contextlib
 import functools
 import json
-import multiprocessing
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, Literal
 
 from ..sandbox.errors import ChecksBroken
-from . import checkrun
+from . import checkrun, checkserver
 from .answers import Channel, SubjectGone
 from .text import one_line
 
@@ -32,8 +29,6 @@ CHECK_SECONDS = 60.0
 TOTAL_SECONDS = 600.0
 # After the subject's time is used up every question fails at once; this is for the checks to say so.
 GRACE_SECONDS = 30.0
-# multiprocessing looks at every child of the process whenever one is started, also at one that is being closed.
-_CHILDREN = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -77,20 +72,8 @@ def run_checks(
     total_seconds: float = TOTAL_SECONDS,
 ) -> CheckRun:
     """Runs the pytest files of `folder` against the channel; `ids` is the complete set that they must cover."""
-    ours, theirs = _context().Pipe()
-    arguments = (theirs, str(folder), dict(parameters), _cache())
-    child = _context().Process(target=checkrun.run, args=arguments, daemon=True)
-    with _CHILDREN:
-        child.start()
-    theirs.close()
-    try:
-        seen = _Conversation(ours, channel, check_seconds, total_seconds).hold()
-    finally:
-        with _CHILDREN:
-            child.kill()
-            child.join()
-            child.close()
-        ours.close()
+    with checkserver.process(folder, parameters, _cache()) as connection:
+        seen = _Conversation(connection, channel, check_seconds, total_seconds).hold()
     return _verdicts(seen, ids)
 
 
@@ -201,14 +184,6 @@ def _verdict(one: str, results: list[dict[str, Any]]) -> CheckResult:
     worst = failed[0]
     evidence = one_line(f"{worst['name']}: {worst['evidence']}")
     return CheckResult(one, False, evidence, tuple(worst["observed"]), worst["error"])
-
-
-@functools.cache
-def _context() -> ForkServerContext:
-    """One server for the life of this process, with pytest loaded, so that a run costs a fork and no import."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", checkrun.__name__])
-    return context
 
 
 @functools.cache

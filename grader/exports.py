@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
@@ -21,6 +21,7 @@ RULES = {
     "boundary-crossed": ("A module imports what the module boundaries forbid.", "error"),
     "protected-changed": ("A file that had to stay as it was did not.", "error"),
     "trial-failed": ("A trial has no verdict.", "error"),
+    "nothing-planted": ("The workspace had no place for a trial's poison.", "note"),
 }
 # XML 1.0 has no way at all to write the rest.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -47,7 +48,14 @@ def summary_markdown(summary: RunSummary) -> str:
         lines.append(f"| {' | '.join(row)} |")
     lines += [f"| {_markdown(name)} | | | 0 | - | - | - | - | pending: no scorecard |" for name in totals.missing]
     lines += ["", totals.sentence, ""]
+    for table in summary.tables:
+        lines += [f"## {_markdown(table.title)}", "", _row(table.headings), "|---" * len(table.headings) + "|"]
+        lines += [*map(_row, table.rows), ""]
     return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(_markdown(one_line(cell)) for cell in cells)} |"
 
 
 def junit_xml(summary: RunSummary) -> bytes:
@@ -57,9 +65,13 @@ def junit_xml(summary: RunSummary) -> bytes:
         suite = ET.SubElement(root, "testsuite", name=_xml(name))
         if card is None or card.retention is None:
             case = ET.SubElement(suite, "testcase", classname=_xml(name), name="verdict")
-            by_agent = card is not None and card.outcome == "agent_failure"
+            tags = {"agent_failure": "failure", "refused": "skipped"}
+            tag = "error" if card is None else tags.get(card.outcome, "error")
             message = _xml(reason(card) or "no verdict")
-            ET.SubElement(case, "failure" if by_agent else "error", message=message, type="trial").text = message
+            told = ET.SubElement(case, tag, message=message)
+            told.text = message
+            if tag != "skipped":
+                told.set("type", "trial")
         else:
             _cases(suite, name, card.retention)
         _count(suite)
@@ -101,13 +113,19 @@ def _cases(suite: ET.Element, name: str, verdict: Retention) -> None:
 
 
 def _count(element: ET.Element) -> None:
-    for key, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+    for key, tag in (
+        ("tests", "testcase"),
+        ("failures", "failure"),
+        ("errors", "error"),
+        ("skipped", "skipped"),
+    ):
         element.set(key, str(sum(1 for _ in element.iter(tag))))
 
 
 def _results(name: str, card: Scorecard | None) -> Iterator[dict[str, object]]:
     if card is None or card.retention is None:
-        yield _result("trial-failed", name, reason(card) or "no verdict", None, None)
+        rule = "nothing-planted" if card is not None and card.outcome == "refused" else "trial-failed"
+        yield _result(rule, name, reason(card) or "no verdict", None, None)
         return
     for check in card.retention.checks:
         if not check.passed:

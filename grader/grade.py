@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +13,16 @@ from ..sandbox.tree import Manifest
 from ..tiers.boundaries import Boundary
 from ..tiers.task import matches
 from .answers import Channel
-from .boundaries import MAX_SOURCE, MAX_TOTAL, BoundaryReport, Violation, check_boundaries, is_source
-from .checks import run_checks
+from .boundaries import (
+    MAX_SOURCE,
+    MAX_TOTAL,
+    BoundaryReport,
+    Violation,
+    check_boundaries,
+    is_source,
+    read_workspace,
+)
+from .checks import CheckResult, run_checks
 from .modules import module_name
 from .protected import protected_edits
 from .retention import retention
@@ -72,6 +81,14 @@ class Workspace:
     omitted: Sequence[tuple[str, str]] = ()
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What belongs to a verdict and is found out beside the hidden checks: baseline checks, and notes."""
+
+    checks: tuple[CheckResult, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
 def readable_sources(manifest: Manifest) -> frozenset[str]:
     """The paths of a workspace whose contents the boundary check reads, within its limits."""
     total, wanted = 0, set()
@@ -92,26 +109,36 @@ def grade(
     tokens: Tokens,
     sessions: Sequence[Session],
     provenance: Provenance,
+    beside: Callable[[], Beside] = Beside,
 ) -> Scorecard:
     """The scorecard of a finished trial.
 
     `ask` opens a channel to a worker over a fresh sandbox that holds the sanitized final workspace; `start` is the
-    workspace that the first session was given. MachineryError when our own side failed: then there is no verdict.
+    workspace that the first session was given. `beside` is asked once the checks are done. MachineryError when our own
+    side failed: then there is no verdict.
     """
-    with ask() as channel:
+    # Read while the sandbox is furnished and the checks run.
+    with ThreadPoolExecutor(1, "reading") as pool, ask() as channel:
+        reading = pool.submit(read_workspace, final.manifest, final.sources, task.boundaries)
         run = run_checks(task.checks_dir, task.parameters, channel, (*task.requirements, *task.baseline))
         bound = frozenset(rule.package for rule in task.boundaries)
         observed = run.imports | _probe(channel, bound, final.manifest)
-        report = check_boundaries(final.manifest, final.sources, task.boundaries, task.guarded, observed)
+        report = check_boundaries(
+            final.manifest, final.sources, task.boundaries, task.guarded, observed, reading=reading.result()
+        )
         report = _with_unread(channel, bound, report)
+    more = beside()
     verdict = retention(
-        run,
+        replace(run, results=(*run.results, *more.checks)),
         task.requirements,
         protected_edits(start, final.manifest, lambda path: matches(path, task.protected)),
         report,
         tokens=tokens.total,
         budget=task.budget_tokens,
-        notes=[Note(kind="incomplete_snapshot", path=path_text(p), detail=why) for p, why in final.omitted[:50]],
+        notes=[
+            *(Note(kind="incomplete_snapshot", path=path_text(p), detail=why) for p, why in final.omitted[:50]),
+            *more.notes,
+        ],
     )
     return Scorecard(
         task=task.id,

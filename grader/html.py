@@ -8,13 +8,14 @@ import jinja2
 
 from .. import __version__
 from .report import number, session_text
-from .summary import RunSummary, reason
+from .summary import RunSummary, limit_text, reason
 
 
 def report_html(summary: RunSummary) -> str:
     """The page. Whatever came out of a sandbox is text in it; a policy in its head forbids scripts on top."""
     template = _environment().get_template("report.html.j2")
-    return template.render(summary=summary, reason=reason, session_text=session_text, version=__version__)
+    words = {"reason": reason, "session_text": session_text, "limit_text": limit_text}
+    return template.render(summary=summary, version=__version__, **words)
 
 
 @functools.cache

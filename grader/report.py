@@ -8,11 +8,11 @@ from typing import IO
 
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from .scorecard import Check, Retention, Scorecard, Session
-from .summary import Cell, RunSummary, reason
+from .summary import Cell, RunSummary, Table, limit_text, reason
 from .text import one_line, short
 
 PLAIN_WIDTH = 100
@@ -37,6 +37,8 @@ def print_scorecard(card: Scorecard, out: Console) -> None:
     out.print(Text(one_line(card.name), style="bold"), soft_wrap=True)
     for count, session in enumerate(card.sessions, 1):
         out.print(Text(f"session {count}: {session_text(session)}"), soft_wrap=True)
+        if session.notes_use:
+            out.print(Text(f"  {limit_text(session.notes_use)}"), soft_wrap=True)
     if card.failure:
         out.print(Text(one_line(reason(card)), style="red"), soft_wrap=True)
     if card.retention:
@@ -59,6 +61,25 @@ def print_run(summary: RunSummary, out: Console) -> None:
         table.add_row(_text(name), "", "-", "-", "-", "-", "pending: no scorecard", style="yellow")
     out.print(table)
     out.print(Text(summary.totals.sentence), soft_wrap=True)
+    for more in summary.tables:
+        _print_table(more, out)
+
+
+def _print_table(table: Table, out: Console) -> None:
+    """Too wide for most terminals, so each row is one for each heading, and a cell for each of the table's rows."""
+    out.print()
+    out.print(Text(one_line(table.title), style="bold"), soft_wrap=True)
+    if table.upright:
+        shown = _table(out, *table.headings)
+        for cells in table.rows:
+            shown.add_row(*map(_text, cells))
+        out.print(shown)
+        return
+    rows = [[one_line(cell) for cell in column] for column in zip(table.headings, *table.rows, strict=True)]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    for row in rows:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        out.print(Text(line.rstrip()), soft_wrap=True)
 
 
 def session_text(session: Session) -> str:
@@ -116,10 +137,10 @@ def _check(check: Check) -> tuple[Text, Text]:
     return mark, Text("" if check.passed else one_line(check.evidence))
 
 
-def _table(out: Console, *columns: str) -> Table:
+def _table(out: Console, *columns: str) -> RichTable:
     """An empty table in the manner that the console can show."""
     rich = out.is_terminal and out.color_system is not None and not out.options.ascii_only
-    table = Table(box=box.SIMPLE_HEAD if rich else None, expand=False, pad_edge=False, header_style="bold")
+    table = RichTable(box=box.SIMPLE_HEAD if rich else None, expand=False, pad_edge=False, header_style="bold")
     for title in columns:
         table.add_column(title, overflow="fold", max_width=40)
     return table

@@ -15,7 +15,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ..sandbox.errors import InputError
 from .text import path_text
 
-Outcome = Literal["graded", "agent_failure", "machinery_failure"]
+Outcome = Literal["graded", "agent_failure", "machinery_failure", "refused"]
+COUNTED = ("graded", "agent_failure")
+"""The outcomes that are in a mean; the others say nothing about an agent."""
 TokenSource = Literal["metered", "self_reported", "declared", "unknown"]
 # Text from a sandbox: paths and messages may hold anything, a scorecard holds what can be shown and stored.
 Shown = Annotated[str, BeforeValidator(lambda value: path_text(value) if isinstance(value, str) else value)]
@@ -71,7 +73,18 @@ class Zeroed(_Part):
 class Note(_Part):
     """Something a reader should know that costs no point."""
 
-    kind: Literal["dynamic_import", "unparsable", "incomplete_snapshot", "tampered"]
+    kind: Literal[
+        "dynamic_import",
+        "unparsable",
+        "incomplete_snapshot",
+        "tampered",
+        # What was done to a real codebase beside mending it; takeover.repos.conduct says what each means.
+        "other_release",
+        "vendored",
+        "rewritten",
+        "stdlib_shadowed",
+        "environment",
+    ]
     path: Shown = ""
     line: int | None = None
     detail: Shown = ""
@@ -147,10 +160,13 @@ class Session(_Part):
 
 
 class Failure(_Part):
-    """Why a trial has no verdict. A failure of the machinery is never counted against the agent."""
+    """Why a trial has no verdict. A failure of the machinery is never counted against the agent.
+
+    Where a poison had no place (side `poison`) nobody failed, and nobody was sent on.
+    """
 
     kind: str
-    side: Literal["agent", "machinery"]
+    side: Literal["agent", "machinery", "poison"]
     message: Shown
 
 
@@ -158,6 +174,7 @@ class Provenance(_Part):
     """What made the verdict; enough to make it again."""
 
     toolkit: str
+    toolkit_sha256: str | None = None
     task_sha256: str
     agent_image: str | None = None
     guest_sha256: str | None = None
@@ -187,7 +204,12 @@ class Scorecard(_Part):
     @property
     def name(self) -> str:
         """The trial in a word, for reports."""
-        return f"{self.task} {self.arm} {self.agent} #{self.repetition}"
+        return f"{self.task} {self.condition} {self.agent} #{self.repetition}"
+
+    @property
+    def condition(self) -> str:
+        """The arm, and what was planted: the same arm with a poison is another cell."""
+        return " + ".join(dict.fromkeys([self.arm, *(str(row.get("pill")) for row in self.poison)]))
 
 
 def canonical_bytes(scorecard: Scorecard) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from importlib import resources
 from types import TracebackType
@@ -21,6 +21,9 @@ ENVIRONMENT = {
     "TZ": "UTC",
     "PYTHONHASHSEED": "0",
 }
+
+# Slow to load, and of use in the worker only where the code under test imports it.
+LOADABLE = ("dataclasses", "pathlib")
 
 _HEAD = """\
 from __future__ import annotations
@@ -39,13 +42,22 @@ def source() -> str:
     return _HEAD + "".join(kept)
 
 
-def command(*roots: str, python: str = "python3", alone: bool = True) -> tuple[str, ...]:
-    """The argument vector of a worker that imports from `roots`.
+def worth_loading(sources: Iterable[bytes]) -> tuple[str, ...]:
+    """What of `LOADABLE` these sources name; a worker without it is slower by that much, and otherwise the same."""
+    wanted = {name for text in sources for name in LOADABLE if name.encode() in text}
+    return tuple(name for name in LOADABLE if name in wanted)
+
+
+def command(
+    *roots: str, python: str = "python3", alone: bool = True, load: tuple[str, ...] = LOADABLE
+) -> tuple[str, ...]:
+    """The argument vector of a worker that imports from `roots`, with these modules loaded beforehand.
 
     `alone` says that no other process of this user matters, so that everything can be killed after each request:
     true in a sandbox, never on a user's machine. Run it with `ENVIRONMENT` and nothing else.
     """
-    return (python, "-s", "-S", "-B", "-c", source(), *(["--alone"] if alone else []), *roots)
+    options = [*(["--alone"] if alone else []), *([f"--load={','.join(load)}"] if load else [])]
+    return (python, "-s", "-S", "-B", "-c", source(), *options, *roots)
 
 
 class RestartingChannel:

@@ -124,12 +124,11 @@ class Aftermath:
         changed = [path for path in self.texts if path.endswith(_NOTES)]
         wanted = _affordable(before, changed)
         old = _decoded(self.store.read_files(self.planted.sha256, lambda item: item.path in wanted))
-        return [
-            line
-            for path in changed
-            for line in self.texts[path].split("\n")
-            if line not in set(old.get(path, "").split("\n"))
-        ]
+        found: list[str] = []
+        for path in changed:
+            known = set(old.get(path, "").split("\n"))
+            found += [line for line in self.texts[path].split("\n") if line not in known]
+        return found
 
     def contents(self, path: str) -> str | None:
         """A file as it is at the end; None if it is gone, no plain file or too large."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ..sandbox.transcript.spans import Span
 
@@ -25,10 +27,11 @@ def rereads(before: Iterable[Span], after: Iterable[Span], lengths: Mapping[str,
 
     A look without known lines, or without an end, reaches to the end of its file.
     """
-    seen: dict[str, set[int]] = {}
+    marked: dict[str, list[range]] = {}
     whole: set[str] = set()
     for span in before:
-        _mark(span, lengths, seen, whole)
+        _mark(span, lengths, marked, whole)
+    seen = {path: _Seen.of(shown) for path, shown in marked.items()}
     views, repeated, lines = 0, 0, 0
     known = True
     for span in after:
@@ -40,7 +43,7 @@ def rereads(before: Iterable[Span], after: Iterable[Span], lengths: Mapping[str,
             again = span.path in whole or span.path in seen
             known = known and not again
         else:
-            old = len(shown) if span.path in whole else len(seen.get(span.path, set()).intersection(shown))
+            old = len(shown) if span.path in whole else seen.get(span.path, NOTHING).among(shown)
             again, lines = old > 0, lines + old
         repeated += again
     return Rereads(views, repeated, lines if known else None)
@@ -53,14 +56,48 @@ def session_rereads(sessions: Sequence[Sequence[Span]], lengths: Mapping[str, in
     return rereads(sessions[0], [span for later in sessions[1:] for span in later], lengths)
 
 
-def _mark(span: Span, lengths: Mapping[str, int], seen: dict[str, set[int]], whole: set[str]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Lines of a file, as ranges that do not touch: nobody says how many lines a file that is gone had.
+
+    `before` has how many lines all ranges before one have, and of all of them.
+    """
+
+    ranges: tuple[range, ...]
+    before: tuple[int, ...]
+
+    @classmethod
+    def of(cls, shown: Iterable[range]) -> _Seen:
+        """Those of all looks together."""
+        found: list[range] = []
+        for one in sorted(filter(None, shown), key=lambda one: one.start):
+            if found and one.start <= found[-1].stop:
+                found[-1] = range(found[-1].start, max(found[-1].stop, one.stop))
+            else:
+                found.append(one)
+        return cls(tuple(found), (0, *accumulate(map(len, found))))
+
+    def among(self, shown: range) -> int:
+        """How many of these lines were seen."""
+        return self._until(shown.stop) - self._until(shown.start) if shown else 0
+
+    def _until(self, line: int) -> int:
+        index = bisect_left(self.ranges, line, key=lambda one: one.start)
+        beyond = max(0, self.ranges[index - 1].stop - line) if index else 0
+        return self.before[index] - beyond
+
+
+NOTHING = _Seen.of(())
+
+
+def _mark(span: Span, lengths: Mapping[str, int], seen: dict[str, list[range]], whole: set[str]) -> None:
     if span.kind != "view":
         return
     shown = _lines(span, lengths)
     if shown is None:
         whole.add(span.path)
     else:
-        seen.setdefault(span.path, set()).update(shown)
+        seen.setdefault(span.path, []).append(shown)
 
 
 def _lines(span: Span, lengths: Mapping[str, int]) -> range | None:

@@ -37,6 +37,8 @@ STEERING = frozenset(
     {"conftest.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "sitecustomize.py"}
 )
 DROPPED = frozenset({".git", "__pycache__"})
+# Metadata of what would be installed: pytest loads the plugins that it names.
+METADATA = (".dist-info", ".egg-info")
 
 Content = BinaryIO | bytes
 
@@ -138,6 +140,8 @@ def _stays(path: str, task: RepoTask, laid: Mapping[str, bytes]) -> bool:
     parts = path.split("/")
     above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
     if within(path, task.guards) or DROPPED & set(parts) or any(parent in laid for parent in above):
+        return False
+    if path not in task.files and any(part.lower().endswith(METADATA) for part in parts):
         return False
     return parts[-1] not in STEERING or path in task.files
 

@@ -76,6 +76,9 @@ def create(client: APIClient, image_id: str, host: Mapping[str, Any], labels: Ma
         stdin_open=True,
         stop_signal="SIGKILL",
         healthcheck={"test": ["NONE"]},
+        # Not only a network without devices, but none that the engine sets up: runc's own namespace has a loopback, and
+        # Docker would start itself once more, for as long as everything else takes, to put nothing beside it.
+        network_disabled=host.get("network_mode") == "none",
         labels=dict(labels),
         host_config=client.create_host_config(**host),
         # The user's own proxy settings may hold a password.

@@ -43,13 +43,23 @@ class CutoffRule:
         """The form that `parse` reads."""
         return self.rule if self.n is None else f"{self.rule}:{self.n}"
 
+    def for_guest(self, *, gateway: bool) -> CutoffRule:
+        """What of it the guest keeps: where the gateway counts, it only watches, and says when the rule is armed.
+
+        InputError for a rule that only the gateway can keep, if there is none.
+        """
+        if self.rule not in NEEDS_GATEWAY:
+            return self
+        if not gateway:
+            raise InputError(
+                f"cutoff {self.text}: counting {self.rule} needs the model gateway, and this run has none",
+                hint="Say which model answers (--upstream, --script, --replay, --model), or use edits:N.",
+            )
+        return replace(self, rule="none", n=None)
+
     def to_wire(self) -> Mapping[str, object]:
         """What the guest is told; with `none` it only watches. InputError for a rule that only the gateway can keep."""
-        if self.rule in NEEDS_GATEWAY:
-            raise InputError(
-                f"cutoff {self.text}: counting {self.rule} needs the model gateway, which this version does not have",
-                hint="Use first-edit, edits:N or seconds:N.",
-            )
+        self.for_guest(gateway=False)
         return {
             "rule": self.rule,
             "n": self.n,

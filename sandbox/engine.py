@@ -103,6 +103,7 @@ class DockerEngine:
         self._runtime = runtime
         self._deadlines = deadlines or Deadlines()
         self._inode_caps = True
+        self._images: dict[str, ImageInfo] = {}
         # For tests that show what the conformance list would find on a broken engine.
         self._unsafe_overrides = unsafe_overrides
 
@@ -133,6 +134,9 @@ class DockerEngine:
 
     def image(self, ref: str) -> ImageInfo:
         """See Engine.image."""
+        # What an id names never changes; should it be gone, creating a container says so.
+        if (known := self._images.get(ref)) is not None:
+            return known
         with engine_errors("look at the image"):
             try:
                 found = self._client.inspect_image(resolve(ref))  # type: ignore[no-untyped-call]
@@ -140,7 +144,7 @@ class DockerEngine:
                 raise ImageUnfit(f"the engine has no image {ref!r}", hint=build_hint(ref)) from None
         config = found.get("Config") or {}
         env = (entry.partition("=") for entry in config.get("Env") or ())
-        return ImageInfo(
+        image = ImageInfo(
             ref=ref,
             id=str(found["Id"]),
             digest=next(iter(found.get("RepoDigests") or ()), None),
@@ -149,7 +153,11 @@ class DockerEngine:
             cmd=tuple(config.get("Cmd") or ()),
             env={name: value for name, _, value in env},
             volumes=tuple(sorted(config.get("Volumes") or ())),
+            labels={str(name): str(value) for name, value in (config.get("Labels") or {}).items()},
         )
+        if ref == image.id:
+            self._images[ref] = image
+        return image
 
     def info(self) -> EngineInfo:
         """See Engine.info."""
@@ -230,6 +238,9 @@ class DockerEngine:
         host = host_config(limits, image.volumes, self._runtime, inode_caps=self._inode_caps)
         try:
             return create(self._client, image.id, {**host, **self._unsafe_overrides}, labels)
+        except NotFound:
+            self._images.pop(image.id, None)
+            raise ImageUnfit(f"the engine has no image {image.ref!r} any more", hint=build_hint(image.ref)) from None
         except APIError as error:
             # Podman's API knows no such mount option; the conformance list says that the cap is missing there.
             if not self._inode_caps or INODE_OPTION not in str(error.explanation):

@@ -22,6 +22,9 @@ class FailureClass(StrEnum):
     WIRE_TIMEOUT = "wire_timeout"
     STORAGE = "storage"
     CHECKS_BROKEN = "checks_broken"
+    MODEL_UNAVAILABLE = "model_unavailable"
+    UNKNOWN_REQUEST = "unknown_request"
+    POISON_REFUSED = "poison_refused"
     INTERNAL = "internal"
 
 

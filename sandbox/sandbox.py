@@ -44,6 +44,7 @@ class ImageInfo:
     cmd: tuple[str, ...]
     env: Mapping[str, str]
     volumes: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -211,6 +212,10 @@ class Sandbox(Protocol):
         output_limit: int = 64 << 20,
     ) -> AbstractContextManager[Process]:
         """Start a command that is asked line by line; it is ended with the context."""
+        ...
+
+    def stop(self, why: str) -> None:
+        """End the command that `run` waits for, as `stopped`; any thread may ask, and nothing happens if there is none."""
         ...
 
     def close(self) -> None:

@@ -5,25 +5,42 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 from .caps import Caps
 from .cutoff import CutoffRule
 from .engine import NO_LABELS, Opener
-from .errors import ImageUnfit, StorageError, WireBroken
+from .errors import ImageUnfit, MachineryError, StorageError, WireBroken
+from .gateway.exchange import Gone, HttpRequest, ResponsePart
+from .gateway.trigger import Fired
+from .git_index import without_stat
 from .items import plain_file, plain_tree
 from .limits import Limits
-from .sandbox import HOME, RUN, WORKSPACE, CommandFailed, GuestInfo, ImageInfo, OnRequest, RunResult, Sandbox
+from .sandbox import (
+    HOME,
+    RUN,
+    WORKSPACE,
+    CommandFailed,
+    CutoffReport,
+    GuestInfo,
+    ImageInfo,
+    RunResult,
+    Sandbox,
+    TreeSink,
+)
 from .snapshot import Snapshot
 from .store import SnapshotStore
+from .tree import TreeItem
 
 PROMPT_FILE: Final = "prompt.md"
 # One string of the environment may be 128 KiB, name included.
 PROMPT_ENV_LIMIT: Final = 96 * 1024
 _EVENT_LIMIT: Final = 16 << 20
+_INDEX: Final = ".git/index"
+_INDEX_LIMIT: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +63,32 @@ class SessionSpec:
     prompt: str
     cutoff: CutoffRule
     limits: Limits
+
+
+class Model(Protocol):
+    """What answers the agent's requests in one session, and may end it: a Gateway that was made for it."""
+
+    @property
+    def fired(self) -> Fired | None:
+        """The cutoff rule that it kept and that has fallen."""
+        ...
+
+    @property
+    def failure(self) -> MachineryError | None:
+        """Why the session cannot go on."""
+        ...
+
+    def attend(self, stop: Callable[[str], None]) -> None:
+        """The session begins; `stop` ends its agent, and any thread may call it."""
+        ...
+
+    def arm(self) -> None:
+        """What its cutoff rule waited for has happened."""
+        ...
+
+    def handle(self, request: HttpRequest, gone: Gone | None = None) -> Iterator[ResponsePart]:
+        """The response to a request, as it comes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +128,11 @@ def run_session(
     *,
     log: SessionLog,
     labels: Mapping[str, str] = NO_LABELS,
-    on_request: OnRequest | None = None,
+    model: Model | None = None,
 ) -> SessionResult:
-    """Run one session on a snapshot; only failures of the machinery are raised.
+    """Run one session on a snapshot; only failures of the machinery are raised, those of the model among them.
 
-    `on_request` answers the agent's HTTP requests; see Sandbox.run.
+    `model` answers the agent's HTTP requests; without one nobody is there.
     """
     clock = _Phases()
     with contextlib.ExitStack() as stack:
@@ -97,7 +140,7 @@ def run_session(
         clock.done("open")
         _furnish(sandbox, store, spec, start)
         clock.done("load")
-        run = _run_agent(sandbox, spec, log, on_request)
+        run = _run_agent(sandbox, spec, log, model)
         clock.done("run")
         snapshot = _export(sandbox, store, spec.limits)
         clock.done("export")
@@ -109,7 +152,7 @@ def run_session(
         guest=guest,
         image=image,
         carried=(WORKSPACE,),
-        scrubbed=_scrubbed(run, snapshot),
+        scrubbed=_scrubbed(snapshot),
         seconds=clock.seconds,
     )
 
@@ -134,39 +177,76 @@ def _environment(spec: SessionSpec) -> dict[str, str]:
     return env
 
 
-def _run_agent(sandbox: Sandbox, spec: SessionSpec, log: SessionLog, on_request: OnRequest | None) -> RunResult:
+def _run_agent(sandbox: Sandbox, spec: SessionSpec, log: SessionLog, model: Model | None) -> RunResult:
     argv = sandbox.image.command if spec.agent.command is None else spec.agent.command
     if not argv:
         raise ImageUnfit(f"the image {sandbox.image.ref!r} says no command", hint="Give it an ENTRYPOINT or CMD.")
+    if model is not None:
+        model.attend(sandbox.stop)
     with _writing(log) as record:
+
+        def on_event(header: Mapping[str, Any]) -> None:
+            record.event(header)
+            if header["t"] == "armed" and model is not None:
+                model.arm()
+
         try:
-            return sandbox.run(
+            run = sandbox.run(
                 argv,
                 env=_environment(spec),
                 wall=spec.limits.wall,
                 output_limit=spec.limits.output,
-                cutoff=spec.cutoff,
+                cutoff=spec.cutoff.for_guest(gateway=model is not None),
                 on_output=record.output,
-                on_event=record.event,
-                on_request=on_request,
+                on_event=on_event,
+                on_request=None if model is None else model.handle,
             )
         except CommandFailed as error:
             raise ImageUnfit(f"the agent's command cannot be started: {error}") from error
+    return run if model is None else _ended_by(model, run, spec.cutoff)
+
+
+def _ended_by(model: Model, run: RunResult, rule: CutoffRule) -> RunResult:
+    """How the session ended, if it was the model's doing; its failure is raised."""
+    # One that came after the cut took nothing from the session.
+    if model.failure is not None and run.how != "cutoff":
+        raise model.failure
+    fired = model.fired
+    if fired is None or run.how != "stopped":
+        return run
+    why_not = None if fired.exact else "how many tokens an answer took is not known"
+    report = CutoffReport(rule.rule, rule.n, path=None, how="request", exact=fired.exact, why_not=why_not)
+    return replace(run, how="cutoff", code=None, signal=None, cutoff=report)
 
 
 def _export(sandbox: Sandbox, store: SnapshotStore, limits: Limits) -> Snapshot:
     caps = Caps(max_files=limits.inodes, max_bytes=limits.workspace)
     with store.writer(caps) as writer:
-        export = sandbox.export(writer, "workspace", caps)
+        export = sandbox.export(_Settled(writer), "workspace", caps)
         return writer.finish(complete=export.complete, omitted=export.omitted)
 
 
-def _scrubbed(run: RunResult, snapshot: Snapshot) -> tuple[Scrubbed, ...]:
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """Takes out what git remembers of the place in which it worked."""
+
+    inner: TreeSink
+
+    def add(self, item: TreeItem, chunks: Iterable[bytes] = ()) -> TreeItem:
+        if item.path != _INDEX or item.kind != "f" or item.size > _INDEX_LIMIT:
+            return self.inner.add(item, chunks)
+        data = without_stat(b"".join(chunks))
+        return self.inner.add(replace(item, size=len(data)), [data])
+
+
+def _scrubbed(snapshot: Snapshot) -> tuple[Scrubbed, ...]:
     always = (
         Scrubbed(HOME, "a new session has a new HOME"),
         Scrubbed("/tmp /var/tmp /run /dev/shm", "not part of the workspace"),  # noqa: S108  # a label
-        Scrubbed("processes", f"{run.killed} survivors were killed"),
+        # How many is in the events: it varies with the moment, and a scorecard does not.
+        Scrubbed("processes", "those that were left were killed"),
         Scrubbed("owners, times, extended attributes, set-id bits", "a snapshot holds contents and permissions"),
+        Scrubbed(_INDEX, "times, inodes and owners in it; git finds them anew"),
         Scrubbed("hard links", "each name becomes a file of its own"),
     )
     return (*always, *(Scrubbed(item.path, item.reason) for item in snapshot.omitted))

@@ -194,13 +194,21 @@ class WireSandbox:
             return False
         return True
 
+    def stop(self, why: str) -> None:
+        """See Sandbox.stop."""
+        # A wire that is broken is found so by the thread that waits for the command.
+        with contextlib.suppress(MachineryError):
+            for request in list(self._runs):
+                self.ask_stop(request, why, beside=True)
+
     def close(self) -> None:
         """Hang up, which ends the guest and with it the container."""
         self._wire.close()
 
-    def ask_stop(self, request: int, why: str) -> None:
-        """Tell the guest to end a command; its exit comes as an event."""
-        self._wire.send({"t": "stop", "id": request, "why": why}, deadline=time.monotonic() + self._deadlines.answer)
+    def ask_stop(self, request: int, why: str, *, beside: bool = False) -> None:
+        """Tell the guest to end a command; its exit comes as an event. `beside`: from another thread than run's."""
+        deadline = time.monotonic() + self._deadlines.answer
+        self._wire.send({"t": "stop", "id": request, "why": why}, deadline=deadline, beside=beside)
 
     def send_input(self, request: int, data: bytes, *, eof: bool, deadline: float) -> None:
         """Bytes for a command's standard input."""
@@ -306,12 +314,14 @@ class WireSandbox:
         def send(header: Mapping[str, Any], body: bytes) -> None:
             self._wire.send(header, body, deadline=time.monotonic() + self._deadlines.answer, beside=True)
 
-        self._exchanges = exchanges = Exchanges(on_request, send)
+        self._exchanges = exchanges = Exchanges(on_request, send, lambda: self.stop("the gateway broke"))
         try:
             yield
         finally:
             self._exchanges = None
             exchanges.close()
+        if exchanges.broken is not None:
+            raise exchanges.broken
 
     @contextlib.contextmanager
     def _watching(self) -> Iterator[None]:

@@ -50,6 +50,9 @@ class FakeSandbox:
         self.cutoff: CutoffRule | None = None
         self.omitted: tuple[Omission, ...] = ()
         self.complete = True
+        self.stopped: str | None = None
+        self.on_request: OnRequest | None = None
+        self.on_event: OnEvent | None = None
         self._engine = engine
 
     def write(self, path: str, data: bytes, root: Root = "workspace") -> None:
@@ -87,6 +90,7 @@ class FakeSandbox:
     ) -> RunResult:
         self._engine.check("run")
         self.argv, self.env, self.cutoff = tuple(argv), dict(env or {}), cutoff
+        self.on_request, self.on_event = on_request, on_event
         result = self._engine.agent(self) or RunResult(how="exited", code=0)
         if on_output is not None and result.stdout:
             on_output(1, result.stdout)
@@ -107,6 +111,9 @@ class FakeSandbox:
         self._engine.check("open_process")
         self.argv, self.env = tuple(argv), dict(env or {})
         yield FakeProcess(self._engine.answer)
+
+    def stop(self, why: str) -> None:
+        self.stopped = why
 
     def close(self) -> None:
         self._engine.check("close")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
+
+import pytest
 
 from takeover.sandbox.engine import DockerEngine
+from takeover.sandbox.errors import MachineryError
 from takeover.tiers.arms import load_arm
 from takeover.tiers.load import load_task
 from takeover.trials.agents import resolve_agent
@@ -42,6 +47,21 @@ def plan_of(
     """The plan of a small run."""
     loaded = load_task(task, variant)
     return make_plan([(loaded, load_arm(arm, loaded)) for arm in arms], [resolve_agent(name) for name in agents])
+
+
+def absent(reason: str) -> NoReturn:
+    """Skip for want of something; a failure where all of it must be there."""
+    if os.environ.get("TAKEOVER_REQUIRE_ENGINE") == "1" or os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def need_image(engine: DockerEngine, name: str) -> None:
+    """Skip where the image was not built; on CI it must be there."""
+    try:
+        engine.image(name)
+    except MachineryError as error:
+        absent(f"{error} ({error.hint})")
 
 
 def run_all(engine: DockerEngine, folder: Path, plan: Plan, key: Signer, parallel: int = 3) -> RunResult:

@@ -28,6 +28,13 @@ _MAX_PATTERN: Final = 300
 # Patterns of strangers run on the trusted side: what may take exponential time is refused.
 _REPEATED_GROUP: Final = re.compile(r"(?<!\\)(?:\\\\)*\)[*+{]")
 _BACK_REFERENCE: Final = re.compile(r"\\[1-9]|\(\?P=|\(\?\(")
+# With this flag a space or a comment may stand between a group and what repeats it.
+_VERBOSE: Final = re.compile(r"\(\?[A-Za-z]*x")
+# Each repeat multiplies the time by the length of the text once more.
+_MAX_REPEATS: Final = 2
+_MAX_PATTERNS: Final = 50
+_ATOM: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_REPEAT: Final = re.compile(r"[*+]|\{\d*,\}|\{[\d,]*\d{3}[\d,]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +83,13 @@ def read_recipe(value: object, place: str) -> Recipe:
     except ValidationError as error:
         raise InputError(f"{place}: {validation_text(error)}") from None
     own = declared(label.volatile, f"{place}: $.volatile")
+    if len(own.patterns) > _MAX_PATTERNS:
+        raise InputError(f"{place}: $.volatile: patterns: more than {_MAX_PATTERNS}")
     for number, pattern in enumerate(own.patterns):
-        if len(pattern) > _MAX_PATTERN or _REPEATED_GROUP.search(pattern) or _BACK_REFERENCE.search(pattern):
+        if _may_be_slow(pattern):
             raise InputError(
-                f"{place}: $.volatile: patterns[{number}]: repeats a group, refers to one, or is too long",
-                hint=f"Write it without, in at most {_MAX_PATTERN} characters.",
+                f"{place}: $.volatile: patterns[{number}]: repeats a group, refers to one, repeats too often, or is too long",
+                hint=f"Write it without, in at most {_MAX_PATTERN} characters with {_MAX_REPEATS} repeats.",
             )
     return Recipe(
         version=label.version,
@@ -89,6 +98,13 @@ def read_recipe(value: object, place: str) -> Recipe:
         turns=label.turns,
         volatile=COMMON + own,
     )
+
+
+def _may_be_slow(pattern: str) -> bool:
+    if len(pattern) > _MAX_PATTERN:
+        return True
+    repeats = len(_REPEAT.findall(_ATOM.sub("a", pattern)))
+    return repeats > _MAX_REPEATS or any(one.search(pattern) for one in (_REPEATED_GROUP, _BACK_REFERENCE, _VERBOSE))
 
 
 @dataclass(frozen=True, slots=True)

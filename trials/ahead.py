@@ -1,6 +1,7 @@
 """Open the next sandbox while the present one works, and let the last one go in the background.
 
-A container takes longer to start and to remove than most of what a scripted session does in it.
+A container takes longer to start and to remove than most of what a scripted session does in it. They are started one
+after the other: two at once would both take as long as both, and the first is waited for.
 A sandbox that was opened ahead holds nothing: what a session gets is loaded when the session begins.
 """
 
@@ -30,7 +31,8 @@ class Ahead:
 
     def __init__(self, engine: Opener) -> None:
         self._engine = engine
-        self._pool = ThreadPoolExecutor(max_workers=3, thread_name_prefix="ahead")
+        self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ahead")
+        self._leaving = ThreadPoolExecutor(max_workers=3, thread_name_prefix="behind")
         self._expected: list[tuple[_Wanted, Future[_Opened]]] = []
         self._closing: list[Future[None]] = []
         self.troubles: list[str] = []
@@ -42,8 +44,9 @@ class Ahead:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for _, future in self._expected:
-            self._closing.append(self._pool.submit(_discard, future))
-        self._pool.shutdown(wait=True)
+            self._closing.append(self._leaving.submit(_discard, future))
+        self._opening.shutdown(wait=True)
+        self._leaving.shutdown(wait=True)
         for closing in self._closing:
             trouble = closing.exception()
             if isinstance(trouble, MachineryError):
@@ -53,7 +56,8 @@ class Ahead:
 
     def expect(self, image: str, *, limits: Limits, labels: Mapping[str, str] = NO_LABELS) -> None:
         """Begin to open a sandbox that a later `open` with the same arguments gets."""
-        self._expected.append((_wanted(image, limits, labels), self._pool.submit(self._enter, image, limits, labels)))
+        opening = self._opening.submit(self._enter, image, limits, labels)
+        self._expected.append((_wanted(image, limits, labels), opening))
 
     @contextlib.contextmanager
     def open(self, image: str, *, limits: Limits, labels: Mapping[str, str] = NO_LABELS) -> Iterator[Sandbox]:
@@ -67,7 +71,7 @@ class Ahead:
             sandbox, stack = found[1].result()
         with stack:
             yield sandbox
-            self._closing.append(self._pool.submit(stack.pop_all().close))
+            self._closing.append(self._leaving.submit(stack.pop_all().close))
 
     def _enter(self, image: str, limits: Limits, labels: Mapping[str, str]) -> _Opened:
         with contextlib.ExitStack() as stack:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..grader.report import session_text
-from ..grader.scorecard import NotesUse
+from ..grader.summary import limit_text
 from ..grader.text import path_text
 from ..sandbox.errors import InputError, StorageError
 from ..sandbox.store import SnapshotStore
@@ -159,16 +159,6 @@ class Opener:
         if len(found) > len(wanted):
             notes.append(NoteFile("", "", f"{len(found) - len(wanted)} more"))
         return tuple(notes)
-
-
-def limit_text(use: NotesUse | None) -> str:
-    """How much of their limit notes took, in words."""
-    if use is None:
-        return ""
-    if use.tokens is None:
-        return path_text(f"{use.file}: not counted: {use.problem}")
-    over = "" if use.within else ", above its limit"
-    return path_text(f"{use.file}: {use.tokens:,} of {use.limit:,} tokens ({use.tokenizer}){over}")
 
 
 def session_numbers(paths: TrialPaths) -> list[int]:

@@ -29,10 +29,11 @@ def transcript() -> None:
 
 
 @transcript.command()
-@click.argument("file", type=click.Path(path_type=Path, exists=True))
+@click.argument("place", metavar="TRIAL|FILE", type=click.Path(path_type=Path, exists=True))
 @click.option("--item", default=None, help="Which instance, where a file holds several.")
-def show(file: Path, item: str | None) -> None:
-    """Show a transcript (any format that `takeover import` reads) in the terminal."""
+def show(place: Path, item: str | None) -> None:
+    """Show what was said to the model and by it: in all sessions of a TRIAL (its folder), or in a FILE of any format
+    that `takeover import` reads."""
     from .transcript_commands import show_command
 
-    show_command(file, item=item)
+    show_command(place, item=item)

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from ..grader.report import console, print_scorecard
 from ..grader.scorecard import canonical_bytes
-from ..grader.text import one_line
-from ..sandbox.conformance import run_checks, select
+from ..repos.load import list_repo_tasks
 from ..sandbox.cutoff import parse
 from ..sandbox.engine import DockerEngine
 from ..sandbox.errors import InputError, MachineryError
 from ..sandbox.store import SnapshotStore
 from ..tiers.arms import list_arms, load_arm
-from ..tiers.load import list_tasks, load_task
+from ..tiers.load import list_tasks
 from .agents import resolve_agent
 from .failures import FAILURES
-from .grading import Cell, Grader, failed
+from .grading import Cell, Grader, declared, failed
+from .identity import read_identity
 from .intake import take_in
-from .plan import Plan, Settings, make_plan
+from .model import ModelSettings, check
+from .models import OpenModels
+from .plan import Plan, Settings, make_plan, predicted
+from .poison_steps import pills_of
 from .progress import ConsoleProgress
 from .record import RunPaths, locked, new_run_id, run_paths, write_bytes
-from .regrade import load_run, recorded_run, regrade
-from .results import DONE, FELL_SHORT, MACHINERY, exit_code, print_results, write_results
-from .running import execute, hold_key
+from .regrade import recorded_run, regrade
+from .results import FELL_SHORT, MACHINERY, exit_code, print_results, write_results
+from .running import RunResult, execute, hold_key
 from .signing import signer
 from .start import starting_snapshot
 from .sweep import sweep_command
+from .tasks import Choice, codebase, load_any, load_chosen
 from .trial import record
 from .walk import session_steps
 
@@ -42,6 +48,9 @@ def run_command(
     arm_files: Sequence[Path],
     agents: Sequence[str],
     variant: str,
+    bugs: str | None = None,
+    hints: str | None = None,
+    predict: Path | None = None,
     cutoff: str | None,
     cutoff_sweep: int | None = None,
     wall: float | None,
@@ -51,15 +60,24 @@ def run_command(
     runs: Path,
     run_id: str | None,
     resume: bool,
+    retry_machinery: bool = False,
     min_net: int | None,
+    poisons: Sequence[str] = (),
+    receivers: Sequence[str] = (),
+    model: ModelSettings | None = None,
+    open_models: OpenModels | None = None,
 ) -> int:
     """Plan, run, report; the exit code."""
     if resume and run_id is None:
         raise InputError("--resume: which run? name it with --run-id")
-    settings = Settings(cutoff=None if cutoff is None else parse(cutoff), wall_seconds=wall, declared_tokens=tokens)
-    if settings.cutoff is not None:
-        settings.cutoff.to_wire()
-    plan = _plan(tasks, arms, arm_files, agents, variant, repeat, settings)
+    if retry_machinery and not resume:
+        raise InputError("--retry-machinery: of which run?", hint="Add --resume and --run-id.")
+    if model is not None:
+        check(model, os.environ, resumed=resume)
+    settings = _settings(cutoff, wall, tokens, model)
+    plan = _plan(tasks, arms, arm_files, agents, receivers, Choice(variant, bugs, hints), repeat, settings, poisons)
+    if predict is not None:
+        plan = _predicted(plan, predict, poisons)
     if cutoff_sweep is not None:
         return sweep_command(
             plan,
@@ -69,15 +87,32 @@ def run_command(
             resume=resume,
             parallel=parallel,
             min_net=min_net,
+            open_models=open_models,
+            retry_machinery=retry_machinery,
         )
-    paths = run_paths(runs, run_id or new_run_id())
-    engine = DockerEngine.from_env(run=paths.root.name)
-    with ConsoleProgress(Console(stderr=True), len(plan.trials)) as progress:
-        result = execute(
-            plan, engine=engine, paths=paths, signer=signer(), resume=resume, parallel=parallel, progress=progress
-        )
+    how: dict[str, Any] = {"resume": resume, "parallel": parallel, "retry_machinery": retry_machinery}
+    result = _carried_out(plan, run_paths(runs, run_id or new_run_id()), open_models=open_models, **how)
     print_results(result, write_results(result), console())
     return exit_code(result.scorecards.values(), len(result.pending), min_net)
+
+
+def _carried_out(plan: Plan, paths: RunPaths, **how: Any) -> RunResult:
+    engine = DockerEngine.from_env(run=paths.root.name)
+    with ConsoleProgress(Console(stderr=True), len(plan.trials)) as progress:
+        return execute(plan, engine=engine, paths=paths, signer=signer(), progress=progress, **how)
+
+
+def _settings(cutoff: str | None, wall: float | None, tokens: int | None, model: ModelSettings | None) -> Settings:
+    rule = None if cutoff is None else parse(cutoff)
+    if rule is not None:
+        rule.for_guest(gateway=model is not None)
+    return Settings(cutoff=rule, wall_seconds=wall, declared_tokens=tokens, model=model)
+
+
+def _predicted(plan: Plan, predict: Path, poisons: Sequence[str]) -> Plan:
+    if poisons:
+        raise InputError("--predict and --poison: one of the two", hint="Predictions are of cells without poison.")
+    return predicted(plan, predict)
 
 
 def _plan(
@@ -85,16 +120,25 @@ def _plan(
     arms: Sequence[str],
     arm_files: Sequence[Path],
     agents: Sequence[str],
-    variant: str,
+    receivers: Sequence[str],
+    choice: Choice,
     repeat: int,
     settings: Settings,
+    poisons: Sequence[str],
 ) -> Plan:
-    loaded = [load_task(name, variant) for name in dict.fromkeys(tasks)]
+    choice.must_fit(tasks)
+    loaded = [load_any(name, choice.variant_for(name)) for name in dict.fromkeys(tasks)]
     cells = [(task, load_arm(arm, task)) for task in loaded for arm in _arm_names(arms, arm_files)]
-    return make_plan(cells, [resolve_agent(name) for name in dict.fromkeys(agents)], repeat=repeat, settings=settings)
+    named = [resolve_agent(name) for name in dict.fromkeys(agents)]
+    after = [resolve_agent(name) for name in dict.fromkeys(receivers)]
+    return make_plan(
+        cells, named, repeat=repeat, settings=settings, poisons=pills_of(poisons), receivers=after or (None,)
+    )
 
 
 def _arm_names(arms: Sequence[str], arm_files: Sequence[Path]) -> list[str | Path]:
+    if not arms and not arm_files:
+        raise InputError("no arm is named", hint="Name one with --arm (`takeover tasks` lists them), or --arm-file.")
     named: list[str | Path] = []
     for arm in arms:
         named += [one.name for one in list_arms()] if arm == "all" else [arm]
@@ -104,25 +148,26 @@ def _arm_names(arms: Sequence[str], arm_files: Sequence[Path]) -> list[str | Pat
 def regrade_command(folder: Path, *, min_net: int | None, task_folder: Path | None = None) -> int:
     """Derive every verdict of a run again from its folder, and say which came out as recorded."""
     paths, out = RunPaths(folder), console()
-    load_run(paths)
+    read_identity(paths.identity)
     engine = DockerEngine.from_env(run=paths.root.resolve().name)
     found: list[str] = []
     with locked(paths):
         before = recorded_run(paths)
-        for name in before.planned:
-            again = regrade(paths, name, engine, task_folder)
-            if again is None:
-                out.print(f"{name}: its sessions are not all recorded; not graded", markup=False, soft_wrap=True)
-                # A verdict that cannot be made again is none.
-                found += ["failed"] if name in before.scorecards and before.scorecards[name].retention else []
-                continue
-            if again.how == "new":
-                key = signer()
-                hold_key(paths, key)
-                record(paths.trial(name), again.scorecard, key)
-            found.append(again.how)
-            why = f": {again.scorecard.failure.message}" if again.scorecard.failure else ""
-            out.print(f"{name}: {again.how}{why}", markup=False, soft_wrap=True)
+        with ConsoleProgress(Console(stderr=True), len(before.planned)) as progress:
+            for name in before.planned:
+                again = regrade(paths, name, engine, task_folder)
+                if again is None:
+                    progress.result(f"{name}: its sessions are not all recorded; not graded", out)
+                    # A verdict that cannot be made again is none.
+                    found += ["failed"] if name in before.scorecards and before.scorecards[name].retention else []
+                    continue
+                if again.how == "new":
+                    key = signer()
+                    hold_key(paths, key)
+                    record(paths.trial(name), again.scorecard, key)
+                found.append(again.how)
+                why = f": {again.scorecard.failure.message}" if again.scorecard.failure else ""
+                progress.result(f"{name}: {again.how}{why}", out)
         result = recorded_run(paths)
         print_results(result, write_results(result), out)
     if "failed" in found:
@@ -132,10 +177,17 @@ def regrade_command(folder: Path, *, min_net: int | None, task_folder: Path | No
 
 
 def grade_workspace_command(
-    folder: Path, *, task: str, arm: str, tokens: int | None, json_out: Path | None, min_net: int | None, variant: str
+    folder: Path,
+    *,
+    task: str,
+    arm: str,
+    tokens: int | None,
+    json_out: Path | None,
+    min_net: int | None,
+    **choice: Any,
 ) -> int:
-    """Grade a folder that somebody's agent worked in."""
-    loaded = load_task(task, variant)
+    """Grade a folder that somebody's agent worked in; `choice` is what makes a `Choice`."""
+    loaded = load_chosen(task, Choice(**choice))
     used = load_arm(arm, loaded)
     with tempfile.TemporaryDirectory(prefix="takeover-") as scratch:
         store = SnapshotStore(Path(scratch))
@@ -144,7 +196,9 @@ def grade_workspace_command(
         cell = Cell(loaded, used.name, used.sha256, "external")
         grader = Grader(DockerEngine.from_env(), store, {})
         try:
-            card = grader.grade(cell, start.manifest, final, tokens=tokens, start_sha256=f"sha256:{start.sha256}")
+            card = grader.grade(
+                cell, start.manifest, final, tokens=declared(tokens), start_sha256=f"sha256:{start.sha256}"
+            )
         except MachineryError as error:
             if FAILURES[error.failure].side != "agent":
                 raise
@@ -160,9 +214,9 @@ def grade_workspace_command(
     return exit_code([card], 0, min_net)
 
 
-def scaffold_command(task: str, arm: str, dest: Path, variant: str) -> None:
+def scaffold_command(task: str, arm: str, dest: Path, **choice: Any) -> None:
     """Write a starting workspace into `dest`, and the prompts of its sessions beside it."""
-    loaded = load_task(task, variant)
+    loaded = load_chosen(task, Choice(**choice))
     if not (dest := dest.absolute()).name:
         raise InputError(f"--dest {dest}: not the name of a folder")
     with tempfile.TemporaryDirectory(prefix="takeover-") as scratch:
@@ -177,48 +231,23 @@ def scaffold_command(task: str, arm: str, dest: Path, variant: str) -> None:
         out.print(f"session {step.number} ({step.cutoff}): {prompt}", markup=False, soft_wrap=True)
 
 
-def show_tasks(task: str | None, variant: str) -> None:
+def show_tasks(task: str | None, **choice: Any) -> None:
     """List the tasks and arms, or describe one task."""
     out = console()
     if task is None:
         for one in list_tasks():
             out.print(f"{one.id}  tier {one.tier}, {one.title}", markup=False, soft_wrap=True)
+        for shipped in list_repo_tasks():
+            out.print(f"repos/{shipped.id}  {shipped.title}", markup=False, soft_wrap=True)
         out.print("arms: " + ", ".join(arm.name for arm in list_arms()), markup=False, soft_wrap=True)
         return
-    loaded = load_task(task, variant)
+    loaded = load_chosen(task, Choice(**choice))
     out.print(f"{loaded.id}: {loaded.title} (tier {loaded.tier}, variant {loaded.variant})", markup=False)
     out.print(f"requirements {len(loaded.requirements)}, baseline checks {len(loaded.baseline)}", markup=False)
+    if (code := codebase(loaded)) is not None and code.visible is not None:
+        out.print(f"its own tests {code.visible.passed}, in the image {code.visible.image}", markup=False)
     out.print(f"token budget {loaded.budget_tokens:,}: {loaded.budget_reason}", markup=False)
     for boundary in loaded.boundaries:
         out.print(f"boundary: {boundary.package} may not import {', '.join(boundary.may_not_import)}", markup=False)
     for step in session_steps(loaded):
         out.print(f"session {step.number}: {step.prompt}, cutoff {step.cutoff}", markup=False)
-
-
-def doctor_command(image: str, names: Sequence[str], *, listing: bool) -> int:
-    """Run the conformance list; 1 if something does not hold."""
-    out = console()
-    if listing:
-        for check in select(names):
-            out.print(f"{check.name}: {check.claim}", markup=False, soft_wrap=True)
-        return DONE
-    engine = DockerEngine.from_env()
-    engine.image(image)
-    info = engine.info()
-    out.print(f"{info.name} {info.version} ({info.origin}), kernel {info.kernel}, cgroup {info.cgroup}", markup=False)
-    broken = total = 0
-    for result in run_checks(engine, image, names):
-        total += 1
-        broken += not result.passed
-        mark = "ok  " if result.passed else "FAIL"
-        line = f"{mark}  {result.name}: {result.claim if result.passed else one_line(result.evidence)}"
-        out.print(line, markup=False, soft_wrap=True, style=None if result.passed else "red")
-    out.print(f"{total - broken} of {total} hold", markup=False)
-    return FELL_SHORT if broken else DONE
-
-
-def gc_command() -> int:
-    """Remove what dead runs left."""
-    removed = DockerEngine.from_env().sweep()
-    console().print(f"{len(removed)} containers removed")
-    return DONE

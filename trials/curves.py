@@ -13,7 +13,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ..grader.scorecard import Scorecard
+from ..grader.report import number
+from ..grader.scorecard import COUNTED, Scorecard
+from ..grader.summary import Table
 from ..grader.text import path_text
 from ..sandbox.errors import InputError
 from ..tiers.load import load_task
@@ -21,6 +23,7 @@ from ..tiers.task import Task
 from .record import write_bytes
 
 FILE = "curves.json"
+TITLE = "Net by wave, and the area under it"
 FORMULA = (
     "share = net / requirements at each of n points; "
     "area = sum of (share[i] + share[i+1]) / 2 over neighbours, divided by n - 1; the share itself where n is 1"
@@ -108,7 +111,7 @@ def point(
 
     A failure of the agent counts as 0, one of the machinery does not count.
     """
-    counted = [card for card in cards if card.outcome != "machinery_failure"]
+    counted = [card for card in cards if card.outcome in COUNTED]
     scores = [kept(card) for card in counted if card.retention is not None]
     total = max((total for _, _, total in scores), default=None)
     raw, net = (_mean([score[index] for score in scores], len(counted)) for index in (0, 1))
@@ -128,7 +131,7 @@ def by_cell(cards: Sequence[Scorecard]) -> dict[tuple[str, str, str, str], list[
     """Scorecards by task, variant, arm and agent."""
     groups: dict[tuple[str, str, str, str], list[Scorecard]] = {}
     for card in cards:
-        groups.setdefault((card.task, str(card.variant), card.arm, card.agent), []).append(card)
+        groups.setdefault((card.task, str(card.variant), card.condition, card.agent), []).append(card)
     return groups
 
 
@@ -190,6 +193,27 @@ def write_wave_curves(root: Path, cards: Mapping[str, Scorecard]) -> Path | None
     path = root / FILE
     write_bytes(path, curves_json(Curves(run=root.name, curves=curves)))
     return path
+
+
+def curve_tables(cards: Mapping[str, Scorecard], waves: Waves | None = None) -> tuple[Table, ...]:
+    """The table of a run whose tasks ask in waves: what is kept of each, and the area; none for any other."""
+    curves = wave_curves(list(cards.values()), waves)
+    if not curves:
+        return ()
+    longest = max(len(curve.points) for curve in curves)
+    headings = ("agent", "arm", *(f"wave {count}" for count in range(1, longest + 1)), "area")
+    rows = tuple(
+        (
+            curve.agent,
+            curve.arm if curve.variant == "0" else f"{curve.arm} ({curve.task}@{curve.variant})",
+            *(f"{number(one.net)}/{one.total}" for one in curve.points),
+            *[""] * (longest - len(curve.points)),
+            number(curve.area),
+        )
+        for curve in curves
+    )
+    data = tuple(curve.model_dump(mode="json") for curve in curves)
+    return (Table("curves", TITLE, headings, rows, data, upright=True),)
 
 
 def _of(part: frozenset[str]) -> Callable[[Scorecard], tuple[int, int, int]]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from ..sandbox.errors import FailureClass
 
-Side = Literal["agent", "machinery"]
+Side = Literal["agent", "machinery", "poison"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ _MACHINERY_FINAL = Policy(side="machinery", retry=False, grade=False, counts=Fal
 # The memory of a sandbox and the room of a workspace are used up by the agent alone: were this a failure
 # of the machinery, an agent could take itself out of the denominator.
 _AGENT_RESULT = Policy(side="agent", retry=False, grade=False, counts=True)
+# Nobody failed: the workspace had no place for what was to be planted, and trying again finds none either.
+_NO_PLACE = Policy(side="poison", retry=False, grade=False, counts=False)
 
 FAILURES: Mapping[FailureClass, Policy] = MappingProxyType(
     {
@@ -43,6 +45,10 @@ FAILURES: Mapping[FailureClass, Policy] = MappingProxyType(
         FailureClass.WIRE_TIMEOUT: _MACHINERY_ONCE_MORE,
         FailureClass.STORAGE: _MACHINERY_FINAL,
         FailureClass.CHECKS_BROKEN: _MACHINERY_FINAL,
+        FailureClass.MODEL_UNAVAILABLE: _MACHINERY_ONCE_MORE,
+        # The same cassette knows no more of it the next time.
+        FailureClass.UNKNOWN_REQUEST: _MACHINERY_FINAL,
+        FailureClass.POISON_REFUSED: _NO_PLACE,
         FailureClass.INTERNAL: _MACHINERY_FINAL,
     }
 )

@@ -30,7 +30,9 @@ class TrialPaths:
       1-session/                 one folder per step of the script, numbered from 1
         output.log               what the agent printed, bounded
         events.jsonl             edits and other events as the guest saw them
+        transcript.json          what was said to the model and by it, ATIF; calls.jsonl has a line for each call
         meta.json                how the session ended, snapshot before and after
+      2-poison/record.json       what was planted before session 2, where something was
       scorecard.json             the verdict; nothing in it varies between two gradings of the same snapshot
       scorecard.json.sig         DSSE envelope over its exact bytes
       timing.json                everything that does vary: times, host, engine
@@ -73,6 +75,14 @@ class StepPaths:
         return self.root / "events.jsonl"
 
     @property
+    def transcript(self) -> Path:
+        return self.root / "transcript.json"
+
+    @property
+    def calls(self) -> Path:
+        return self.root / "calls.jsonl"
+
+    @property
     def meta(self) -> Path:
         return self.root / "meta.json"
 
@@ -83,6 +93,7 @@ class RunPaths:
     runs/<run-id>/
       run.json                   frozen identity: what was run, hashed; written once
       lock                       held (flock) while a process works on the run
+      engines.json               the container engines that worked on the run, in order
       signing.pub                the public half of the key that signed the scorecards
       snapshots/<sha256>.tar.zst
       trials/<task>.<arm>.<agent>.<n>/        see TrialPaths
@@ -95,6 +106,10 @@ class RunPaths:
     @property
     def identity(self) -> Path:
         return self.root / "run.json"
+
+    @property
+    def engines(self) -> Path:
+        return self.root / "engines.json"
 
     @property
     def lock(self) -> Path:
@@ -148,6 +163,15 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise _no_room(path, error) from error
 
 
+def give_name(path: Path, name: Path) -> None:
+    """Give a file a second name; StorageError when that cannot be."""
+    try:
+        name.parent.mkdir(parents=True, exist_ok=True)
+        name.hardlink_to(path)
+    except OSError as error:
+        raise _no_room(name, error) from error
+
+
 def write_json(path: Path, value: object) -> None:
     """Write sorted, indented JSON whole or not at all."""
     write_bytes(path, (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True) + "\n").encode())
@@ -161,7 +185,7 @@ def read_json(path: Path) -> object:
         raise InputError(f"{path}: no such file") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
 
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ..grader.scorecard import Scorecard, canonical_bytes, parse_scorecard
+from ..repos.load import repo_folders
 from ..sandbox.engine import Engine
 from ..sandbox.errors import InputError, MachineryError
 from ..sandbox.snapshot import Omission, Snapshot
 from ..sandbox.store import SnapshotStore
-from ..tiers.load import load_task, task_folders
-from ..tiers.task import Task
+from ..tiers.load import task_folders
+from ..tiers.trialtask import TrialTask
 from .grading import Cell, Grader, failed
-from .record import RunPaths, TrialPaths, read_json
+from .identity import read_identity
+from .poison_steps import recorded, refused_again
+from .record import RunPaths, TrialPaths
 from .running import RunResult
-from .sessions import SessionMeta, read_meta
+from .sessions import SessionMeta, read_meta, used
+from .tasks import load_any
 from .walk import session_steps
-
-TRIAL = re.compile(r"[A-Za-z0-9@_-][A-Za-z0-9@._-]{0,250}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +42,9 @@ class Regraded:
         return "same" if self.same else "differs"
 
 
-def load_run(paths: RunPaths) -> dict[str, Any]:
-    """The frozen identity of a run; InputError if the folder is not one of this version."""
-    identity = read_json(paths.identity)
-    if not isinstance(identity, dict) or identity.get("schema_version") != 1:
-        raise InputError(f"{paths.identity}: schema_version: not a run of this version")
-    trials = identity.get("trials")
-    # They become paths: a folder that came from somewhere must not name what lies outside of it.
-    if not isinstance(trials, list) or not all(isinstance(name, str) and TRIAL.fullmatch(name) for name in trials):
-        raise InputError(f"{paths.identity}: trials: not names of trials")
-    return identity
-
-
 def recorded_run(paths: RunPaths) -> RunResult:
     """What a run's folder holds, without running anything."""
-    names: list[str] = load_run(paths)["trials"]
+    names = read_identity(paths.identity).trials
     cards = {
         name: parse_scorecard(file.read_bytes(), str(file))
         for name in names
@@ -74,40 +63,59 @@ def regrade(paths: RunPaths, name: str, engine: Engine, folder: Path | None = No
     known = parse_scorecard(trial.scorecard.read_bytes(), str(trial.scorecard)) if trial.scorecard.is_file() else None
     if known is None:
         return None
-    task = load_task(_place(known.task, folder, trial), str(known.variant))
+    task = load_any(_place(known.task, folder, trial), str(known.variant))
+    store = SnapshotStore(paths.snapshots)
+    cell = Cell(task, known.arm, known.provenance.arm_sha256, known.agent, known.repetition)
+    dose = recorded(trial, store)
+    if dose is not None and known.outcome == "refused":
+        _same_source(known, task, trial)
+        again = refused_again(trial, dose, cell)
+        return Regraded(name, again, known, _same(again, known))
     metas = _metas(trial, task)
-    if metas is None:
+    if metas is None or (dose is None and known.poison):
         return None
     _same_source(known, task, trial)
-    store = SnapshotStore(paths.snapshots)
     last = metas[-1]
     sha256 = last.session.snapshot.removeprefix("sha256:")
     final = Snapshot(
         sha256, store.manifest(sha256), last.session.complete, tuple(Omission(path, why) for path, why in last.omitted)
     )
-    cell = Cell(task, known.arm, known.provenance.arm_sha256, known.agent, known.repetition)
     sessions = [meta.session for meta in metas]
     try:
-        again = Grader(engine, store, {"takeover.trial": name}).grade(
+        labels = {"takeover.trial": name}
+        start = store.manifest(metas[0].start.removeprefix("sha256:"))
+        again = Grader(engine, store, labels).grade(
             cell,
-            store.manifest(metas[0].start.removeprefix("sha256:")),
+            start if dose is None else dose.grading_start(start, final.manifest),
             final,
-            tokens=known.tokens.total,
+            tokens=used(metas, _declared(paths)),
             sessions=sessions,
             agent_image=last.image,
             start_sha256=metas[0].start,
         )
+        again = again if dose is None else dose.judged(engine, store, task, final, again, trial, labels)
     except MachineryError as error:
         again = failed(cell, error.failure, str(error), sessions)
     had_verdict = known.outcome != "machinery_failure"
-    same = canonical_bytes(again) == canonical_bytes(known)
-    return Regraded(name, again, known if had_verdict else None, same)
+    return Regraded(name, again, known if had_verdict else None, _same(again, known))
+
+
+def _same(again: Scorecard, known: Scorecard) -> bool:
+    """Whether a verdict came out as recorded, by whichever version of the toolkit."""
+    made = {name: getattr(known.provenance, name) for name in ("toolkit", "toolkit_sha256", "guest_sha256")}
+    provenance = again.provenance.model_copy(update=made)
+    return canonical_bytes(again.model_copy(update={"provenance": provenance})) == canonical_bytes(known)
+
+
+def _declared(paths: RunPaths) -> int | None:
+    """The tokens that a trial took, as whoever started the run declared them."""
+    return read_identity(paths.identity).settings.declared_tokens
 
 
 def _place(name: str, folder: Path | None, trial: TrialPaths) -> str | Path:
     if folder is not None and folder.resolve().name == name:
         return folder
-    if name not in task_folders():
+    if name not in task_folders() and name not in repo_folders():
         raise InputError(
             f"{trial.scorecard}: task: {name!r} is none of the toolkit's own",
             hint="Name its folder with --task-folder.",
@@ -115,12 +123,12 @@ def _place(name: str, folder: Path | None, trial: TrialPaths) -> str | Path:
     return name
 
 
-def _metas(trial: TrialPaths, task: Task) -> list[SessionMeta] | None:
+def _metas(trial: TrialPaths, task: TrialTask) -> list[SessionMeta] | None:
     steps = [trial.step(step.number, "session") for step in session_steps(task)]
     return [read_meta(step) for step in steps] if all(step.meta.is_file() for step in steps) else None
 
 
-def _same_source(card: Scorecard, task: Task, trial: TrialPaths) -> None:
+def _same_source(card: Scorecard, task: TrialTask, trial: TrialPaths) -> None:
     if card.provenance.task_sha256 != task.sha256:
         raise InputError(
             f"{trial.scorecard}: provenance.task_sha256: {task.id} has changed since this trial",

@@ -11,8 +11,10 @@ from ..grader.html import report_html
 from ..grader.report import print_run
 from ..grader.scorecard import Scorecard
 from ..grader.summary import RunSummary, summarize, summary_json
-from .curves import write_wave_curves
+from .curves import curve_tables, write_wave_curves
+from .poison_results import poison_tables
 from .record import write_bytes
+from .repo_results import cost_tables
 from .running import RunResult
 
 DONE, FELL_SHORT, MACHINERY = 0, 1, 3
@@ -24,7 +26,8 @@ def write_results(result: RunResult) -> RunSummary:
     And curves.json, where a task asks in waves.
     """
     paths = result.paths
-    summary = summarize(paths.root.name, result.planned, result.scorecards)
+    tables = cost_tables(paths, result.scorecards) + poison_tables(result.scorecards) + curve_tables(result.scorecards)
+    summary = summarize(paths.root.name, result.planned, result.scorecards, tables)
     for name, make in (
         ("summary.json", summary_json),
         ("summary.md", summary_markdown),
@@ -53,6 +56,7 @@ def exit_code(cards: Iterable[Scorecard], pending: int, min_net: int | None) -> 
     cards = list(cards)
     if pending or any(card.outcome == "machinery_failure" for card in cards):
         return MACHINERY
-    if min_net is not None and any((card.retention.net if card.retention else 0) < min_net for card in cards):
+    counted = [card for card in cards if card.outcome != "refused"]
+    if min_net is not None and any((card.retention.net if card.retention else 0) < min_net for card in counted):
         return FELL_SHORT
     return DONE

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..grader.scorecard import Cutoff, NotesUse, Session
+from ..grader.scorecard import Cutoff, NotesUse, Session, Tokens
 from ..grader.text import path_text
 from ..sandbox.errors import InputError
 from ..sandbox.session import SessionResult
@@ -16,10 +17,25 @@ from ..tiers.arms_notes import NotesUse as NotesReport
 from .record import StepPaths, read_json, write_json
 
 
+class SessionUsage(BaseModel):
+    """What the gateway counted in a session: `tokens` of all answers that the agent got, None where one's are not known.
+
+    `report` is all that it says of the session.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    tokens: Annotated[int, Field(ge=0)] | None
+    calls: Annotated[int, Field(ge=0)]
+    turns: Annotated[int, Field(ge=0)]
+    report: dict[str, Any]
+
+
 class SessionMeta(BaseModel):
     """
     meta.json of a session: `session` goes into the scorecard as it stands, `start` and `image` are its ends,
-    `omitted` holds the paths that are not in the snapshot and why, `guest` what PID 1 found in the container.
+    `omitted` holds the paths that are not in the snapshot and why, `guest` what PID 1 found in the container,
+    `usage` what the gateway counted, if there was one.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -29,9 +45,21 @@ class SessionMeta(BaseModel):
     guest: dict[str, Any]
     omitted: list[list[str]]
     session: Session
+    usage: SessionUsage | None = None
 
 
-def describe(result: SessionResult, start: Snapshot, notes: NotesReport | None) -> SessionMeta:
+def used(metas: Sequence[SessionMeta], declared: int | None) -> Tokens:
+    """What the sessions of a trial used together: as it was counted, else as it was declared."""
+    counted = [None if meta.usage is None else meta.usage.tokens for meta in metas]
+    known = [tokens for tokens in counted if tokens is not None]
+    if metas and len(known) == len(counted):
+        return Tokens(total=sum(known), provenance="metered")
+    return Tokens() if declared is None else Tokens(total=declared, provenance="declared")
+
+
+def describe(
+    result: SessionResult, start: Snapshot, notes: NotesReport | None, usage: SessionUsage | None = None
+) -> SessionMeta:
     """The record of a session that has ended."""
     run = result.run
     cutoff = None
@@ -66,6 +94,7 @@ def describe(result: SessionResult, start: Snapshot, notes: NotesReport | None) 
         guest=asdict(result.guest),
         omitted=[[one.path, one.reason] for one in result.snapshot.omitted],
         session=session,
+        usage=usage,
     )
 
 

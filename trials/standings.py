@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ..grader.scorecard import Scorecard, parse_scorecard
 from ..grader.summary import Cell, RunSummary, summarize
@@ -17,18 +16,17 @@ from ..grader.text import one_line, path_text
 from ..sandbox.dsse import load_public_key, verify
 from ..sandbox.errors import InputError
 from ..tiers.load import list_tasks
-from .cells import MAX_JSON, check_inside, limit_text
+from .cells import MAX_JSON, check_inside
 from .curves import FILE, Curve, by_cell, parse_curves, wave_curves
+from .identity import RunIdentity, read_identity
 from .published import Published, PublishedRow, PublishedTable
 from .record import RunPaths
-from .regrade import load_run
 from .signing import SCORECARD_TYPE
 
 BASE_ARM = "Vanilla"
 PUBLISHED = "published"
 MAX_TRIALS = 100_000
 
-_TRIAL = re.compile(r"[A-Za-z0-9@_.-]{1,400}")
 _TIER = re.compile(r"tier([1-4])_")
 
 Span = tuple[float, float]
@@ -172,7 +170,7 @@ def run_rows(run: Run) -> list[Row]:
     cards = {name: card for name, card in run.summary.trials if card is not None}
     trials: dict[Group, list[str]] = {}
     for name, card in cards.items():
-        trials.setdefault((card.task, str(card.variant), card.arm, card.agent), []).append(name)
+        trials.setdefault((card.task, str(card.variant), card.condition, card.agent), []).append(name)
     sources = {
         group: "+".join(sorted({card.tokens.provenance for card in members}))
         for group, members in by_cell(list(cards.values())).items()
@@ -234,13 +232,10 @@ def read_run(folder: Path) -> Run:
     """A run from its folder; InputError if it is not one. A trial that cannot be read becomes a problem of the run."""
     paths = RunPaths(folder)
     check_inside(paths.identity, folder, MAX_JSON)
-    identity = load_run(paths)
-    names = identity.get("trials")
-    if not isinstance(names, list) or len(names) > MAX_TRIALS:
-        raise InputError(f"{paths.identity}: trials: not a list of trials")
-    for index, name in enumerate(names):
-        if not isinstance(name, str) or not _TRIAL.fullmatch(name) or name in (".", ".."):
-            raise InputError(f"{paths.identity}: trials.{index}: not the name of a trial")
+    identity = read_identity(paths.identity)
+    names = identity.trials
+    if len(names) > MAX_TRIALS:
+        raise InputError(f"{paths.identity}: trials: more than {MAX_TRIALS:,}")
     cards: dict[str, Scorecard] = {}
     problems: list[tuple[str, str]] = []
     for name in dict.fromkeys(names):
@@ -278,18 +273,14 @@ def _stored_curves(folder: Path) -> tuple[Curve, ...]:
     return tuple(parse_curves(path.read_bytes(), str(path)).curves)
 
 
-def _settings(identity: Mapping[str, Any]) -> str:
+def _settings(identity: RunIdentity) -> str:
     """The settings of a run that are not the default."""
-    settings = identity.get("settings")
-    if not isinstance(settings, dict):
-        return ""
-    return path_text(one_line(", ".join(f"{key} {value}" for key, value in settings.items() if value is not None), 200))
+    settings = identity.settings.model_dump(exclude_none=True)
+    return path_text(one_line(", ".join(f"{key} {value}" for key, value in settings.items()), 200))
 
 
 def _notes(run: Run, cell: Cell, cards: Mapping[str, Scorecard]) -> tuple[str, ...]:
     notes = [problem for name, problem in run.problems if name in cards]
-    uses = [session.notes_use for card in cards.values() for session in card.sessions if session.notes_use]
-    notes += dict.fromkeys(limit_text(use) for use in uses if use.within is False)
     notes += [f"settings: {run.settings}"] if run.settings else []
     if cell.counted != cell.planned:
         notes.append(f"{cell.counted} of {cell.planned} count")

@@ -6,10 +6,10 @@ from ..sandbox.snapshot import Snapshot
 from ..sandbox.store import SnapshotStore
 from ..sandbox.workspace import Identity, build_repository
 from ..tiers.arms import Arm, starting_files, starting_history
-from ..tiers.task import Task
+from ..tiers.trialtask import TrialTask
 
 
-def starting_snapshot(task: Task, arm: Arm, store: SnapshotStore) -> Snapshot:
+def starting_snapshot(task: TrialTask, arm: Arm, store: SnapshotStore) -> Snapshot:
     """The workspace before session 1, with its history where the arm has one.
 
     The agent commits under the name of the last author.

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..sandbox.errors import InputError, StorageError
 from ..sandbox.snapshot import Omission, Snapshot
 from ..sandbox.store import SnapshotStore
-from .record import StepPaths, TrialPaths, write_bytes
+from .record import StepPaths, TrialPaths, give_name, write_bytes
 from .sessions import SessionMeta, read_meta, write_meta
 
 _ENDED = ("cutoff", "exited", "wall")
@@ -21,7 +21,7 @@ def reuse(trial: TrialPaths, number: int, start: Snapshot, store: SnapshotStore)
     An attempt lies in the run's folder, so task, arm, agent, image and rule are those of the run's identity; the
     session must have begun with the same snapshot, and what it left must be whole. Its files are copied to the trial.
     """
-    for attempt in _attempts(trial):
+    for attempt in attempts(trial):
         step = attempt.step(number, "session")
         try:
             meta = read_meta(step)
@@ -34,7 +34,7 @@ def reuse(trial: TrialPaths, number: int, start: Snapshot, store: SnapshotStore)
     return None
 
 
-def _attempts(trial: TrialPaths) -> Iterator[TrialPaths]:
+def attempts(trial: TrialPaths) -> Iterator[TrialPaths]:
     """The attempts that were set aside, the latest first."""
     pattern = re.compile(re.escape(trial.root.name) + r"\.attempt-([1-9][0-9]*)")
     found: list[tuple[int, Path]] = []
@@ -55,4 +55,8 @@ def _copy(old: StepPaths, new: StepPaths, meta: SessionMeta) -> None:
     for source, target in ((old.output, new.output), (old.events, new.events)):
         if source.is_file():
             write_bytes(target, source.read_bytes())
+    for source, target in ((old.transcript, new.transcript), (old.calls, new.calls)):
+        if source.is_file():
+            # A second name and no second file: what it cost is counted once, and a transcript may be large.
+            give_name(source, target)
     write_meta(new, meta)

@@ -6,7 +6,8 @@ Each k is a run like any other, in a folder below that of the sweep: it can be r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,9 +20,14 @@ from ..grader.text import one_line
 from ..sandbox.cutoff import CutoffRule
 from ..sandbox.engine import DockerEngine
 from ..sandbox.errors import InputError
+from ..sandbox.gateway.budget import Spent
+from .agents import Recipe
 from .curves import FILE, Curve, Curves, Point, area, by_cell, curves_json, point, whole
+from .model import ModelSettings
+from .models import Models, OpenModels
 from .plan import Plan, Settings, TrialSpec
 from .plot import curves_svg
+from .poison_steps import condition_of
 from .progress import ConsoleProgress
 from .record import RunPaths, locked, new_run_id, run_paths, write_bytes
 from .results import exit_code, write_results
@@ -117,7 +123,16 @@ def sweep(plan: Plan, cuts: int, paths: SweepPaths, carry: Carry) -> Sweep:
 
 
 def sweep_command(
-    plan: Plan, *, cuts: int, runs: Path, run_id: str | None, resume: bool, parallel: int, min_net: int | None
+    plan: Plan,
+    *,
+    cuts: int,
+    runs: Path,
+    run_id: str | None,
+    resume: bool,
+    parallel: int,
+    min_net: int | None,
+    open_models: OpenModels | None = None,
+    retry_machinery: bool = False,
 ) -> int:
     """Sweep, report; the exit code of a run over all trials of all cuts."""
     if resume and run_id is None:
@@ -131,16 +146,19 @@ def sweep_command(
 
     def carry(part: Plan, run: RunPaths) -> RunResult:
         engine = DockerEngine.from_env(run=run.root.name)
+        k = part.settings.cutoff.n if part.settings.cutoff else None
         with ConsoleProgress(Console(stderr=True), len(part.trials)) as progress:
-            progress.note(f"cut at edit {part.settings.cutoff.n if part.settings.cutoff else 0}")
+            progress.note(f"cut at edit {k}")
             result = execute(
                 part,
                 engine=engine,
                 paths=run,
                 signer=signer(),
                 resume=run.identity.exists(),
+                retry_machinery=retry_machinery,
                 parallel=parallel,
                 progress=progress,
+                open_models=None if open_models is None else _for_cut(open_models, k or 1, resume),
             )
         write_results(result)
         return result
@@ -150,6 +168,18 @@ def sweep_command(
     print_curves(found.curves, console())
     console().print(str(paths.picture), markup=False, soft_wrap=True)
     return exit_code(found.cards, found.pending, min_net)
+
+
+def _for_cut(open_models: OpenModels, k: int, resume: bool) -> OpenModels:
+    """The models of one cut: all cuts share a recording, in which each has sessions of its own."""
+
+    def opened(
+        settings: ModelSettings, recipes: Mapping[str, Recipe], *, spent: Spent, resumed: bool, prefix: str = ""
+    ) -> AbstractContextManager[Models]:
+        going_on = resumed or resume or k > 1
+        return open_models(settings, recipes, spent=spent, resumed=going_on, prefix=f"{prefix}edits-{k}/")
+
+    return opened
 
 
 def print_curves(curves: Sequence[Curve], out: Console) -> None:
@@ -188,4 +218,4 @@ def _write(paths: SweepPaths, found: Sweep) -> None:
 def _cell(spec: TrialSpec) -> Cell:
     # As a scorecard writes it: 7 and not 007.
     variant = str(int(spec.task.variant)) if spec.task.variant.isdecimal() else spec.task.variant
-    return spec.task.id, variant, spec.arm.name, spec.agent.name
+    return spec.task.id, variant, condition_of(spec), spec.agent_name

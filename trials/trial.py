@@ -16,7 +16,9 @@ from ..sandbox.errors import FailureClass, MachineryError, StorageError
 from ..sandbox.store import SnapshotStore
 from .failures import FAILURES
 from .grading import Cell, failed
+from .models import Models, finish_transcripts
 from .plan import Settings, TrialSpec
+from .poison_steps import without_verdict
 from .record import TrialPaths, attempts_kept, claim, set_aside, write_bytes, write_json
 from .signing import Signer
 from .walk import Progressed, Stopped, Walk
@@ -40,6 +42,11 @@ class TrialContext:
     images: Mapping[str, str] = field(default_factory=dict)
     about_engine: Mapping[str, object] = field(default_factory=dict)
     stopping: threading.Event = field(default_factory=threading.Event)
+    models: Models | None = None
+
+    def shown(self, text: str) -> str:
+        """A text that is written down, without the keys of the run."""
+        return text if self.models is None else self.models.redactor.text(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +63,12 @@ def run_trial(context: TrialContext, spec: TrialSpec) -> Outcome:
     paths = TrialPaths(context.trials / spec.name)
     started = time.time()
     if paths.claim.exists():
-        set_aside(paths)
+        finish_transcripts(set_aside(paths))
     while True:
         if not claim(paths, {"pid": os.getpid(), "run": context.run_id, "trial": spec.name}):
             raise StorageError(f"{paths.claim}: another process has claimed this trial")
         done = Progressed()
-        scorecard = _attempt(context, spec, paths, done)
+        scorecard = without_verdict(_attempt(context, spec, paths, done), spec)
         failure = scorecard.failure
         again = failure is not None and FAILURES[FailureClass(failure.kind)].retry
         if not again or attempts_kept(paths) + 1 >= ATTEMPTS:
@@ -92,6 +99,7 @@ def _attempt(context: TrialContext, spec: TrialSpec, paths: TrialPaths, done: Pr
         spec=spec,
         paths=paths,
         done=done,
+        models=None if context.models is None else context.models.trial(spec.name),
     )
     try:
         return walk.scorecard()
@@ -100,7 +108,10 @@ def _attempt(context: TrialContext, spec: TrialSpec, paths: TrialPaths, done: Pr
     except MachineryError as error:
         if context.stopping.is_set():
             raise Stopped from error
-        return failed(Cell.of(spec), error.failure, str(error), done.sessions)
+        return failed(Cell.of(spec), error.failure, context.shown(str(error)), done.sessions)
     except Exception as error:  # noqa: BLE001  # the one boundary that records a trial's failure
-        write_bytes(paths.root / "error.log", traceback.format_exc().encode("utf-8", "replace"))
-        return failed(Cell.of(spec), FailureClass.INTERNAL, f"{type(error).__name__}: {error}", done.sessions)
+        trace = context.shown(traceback.format_exc())
+        write_bytes(paths.root / "error.log", trace.encode("utf-8", "replace"))
+        return failed(
+            Cell.of(spec), FailureClass.INTERNAL, context.shown(f"{type(error).__name__}: {error}"), done.sessions
+        )

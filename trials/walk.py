@@ -5,28 +5,32 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
+from ..grader import checkserver
 from ..grader.scorecard import Scorecard, Session
 from ..sandbox.cutoff import CutoffRule
 from ..sandbox.engine import NO_LABELS, Engine
-from ..sandbox.errors import InputError
+from ..sandbox.gateway.gateway import Gateway
 from ..sandbox.images import SANDBOX
 from ..sandbox.labels import run_labels
 from ..sandbox.limits import Limits
 from ..sandbox.sandbox import Sandbox
-from ..sandbox.session import SessionLog, SessionSpec, run_session
+from ..sandbox.session import AgentSpec, SessionLog, SessionSpec, run_session
 from ..sandbox.snapshot import Snapshot
 from ..sandbox.store import SnapshotStore
 from ..tiers.arms_history import prepare_for_session, prepared
 from ..tiers.arms_notes import notes_report
-from ..tiers.task import SessionStep, Task
+from ..tiers.task import SessionStep
+from ..tiers.trialtask import TrialTask
 from .ahead import Ahead
 from .grading import Cell, Grader, must_fit, subject_limits
+from .models import TrialModels
 from .plan import Settings, TrialSpec
-from .record import TrialPaths
-from .sessions import SessionMeta, describe, write_meta
+from .poison_steps import Planting
+from .record import StepPaths, TrialPaths
+from .sessions import SessionMeta, describe, used, write_meta
 from .start import starting_snapshot
 from .stored import reuse
 
@@ -57,9 +61,11 @@ class Walk:
     spec: TrialSpec
     paths: TrialPaths
     done: Progressed
+    models: TrialModels | None = None
 
     def scorecard(self) -> Scorecard:
         """Run every step and grade what is left at the end; MachineryError if there is no verdict."""
+        checkserver.warm()
         opener = Ahead(_Unless(self.engine, self.images, self.stopping))
         try:
             with opener:
@@ -70,60 +76,78 @@ class Walk:
     def _steps(self, opener: Ahead) -> Scorecard:
         spec, labels = self.spec, run_labels(self.run_id, self.spec.name)
         steps = session_steps(spec.task)
-        opener.expect(spec.agent.image, limits=self._limits, labels=labels)
+        opener.expect(spec.agent_of(1).image, limits=self._limits, labels=labels)
         start = current = starting_snapshot(spec.task, spec.arm, self.store)
-        image = None
+        metas: list[SessionMeta] = []
+        planting = Planting(self.store, spec, self.paths, labels)
         for step in steps:
             if step is steps[-1]:
                 opener.expect(SANDBOX, limits=subject_limits(spec.task), labels=labels)
             else:
-                opener.expect(spec.agent.image, limits=self._limits, labels=labels)
+                opener.expect(spec.agent_of(step.number + 1).image, limits=self._limits, labels=labels)
             repository = prepare_for_session(spec.arm, spec.task, step.number, len(steps), current.manifest)
-            current = prepared(self.store, current, repository)
-            meta, current = self._session(step, current, opener)
-            image = meta.image
+            current = prepared(self.store, planting.before(step.number, current, opener), repository)
+            meta, current = self.session(step, current, opener)
+            metas.append(meta)
         began = time.monotonic()
         scorecard = Grader(opener, self.store, labels).grade(
             Cell.of(spec),
-            start.manifest,
+            planting.grading_start(start.manifest, current.manifest),
             current,
-            tokens=self.settings.declared_tokens,
+            tokens=used(metas, self.settings.declared_tokens),
             sessions=self.done.sessions,
-            agent_image=image,
+            agent_image=metas[-1].image if metas else None,
             start_sha256=f"sha256:{start.sha256}",
         )
+        scorecard = planting.judged(opener, scorecard, current)
         self.done.seconds.append({"step": "grade", "total": time.monotonic() - began})
         return scorecard
 
-    def _session(self, step: SessionStep, start: Snapshot, opener: Ahead) -> tuple[SessionMeta, Snapshot]:
+    def session(self, step: SessionStep, start: Snapshot, opener: Ahead) -> tuple[SessionMeta, Snapshot]:
+        """One session of the script: from an earlier attempt, or run; recorded, with what it left."""
         spec, paths = self.spec, self.paths.step(step.number, "session")
         if (kept := reuse(self.paths, step.number, start, self.store)) is not None:
             self.done.sessions.append(kept[0].session)
             self.done.seconds.append({"step": f"{step.number}-session", "kept": True})
+            if self.models is not None:
+                self.models.kept(kept[0].usage)
             must_fit(kept[1], self._limits)
             return kept
-        result = run_session(
-            opener,
-            self.store,
-            SessionSpec(
-                agent=spec.agent.spec(spec.task),
-                number=step.number,
-                prompt=spec.task.prompt(step.prompt),
-                cutoff=_rule(self.settings, spec.task, step),
-                limits=self._limits,
-            ),
-            start,
-            log=SessionLog(output=paths.output, events=paths.events),
-            labels=run_labels(self.run_id, spec.name),
+        session = SessionSpec(
+            agent=self._agent(step),
+            number=step.number,
+            prompt=spec.task.prompt(step.prompt),
+            cutoff=_rule(self.settings, spec.task, step),
+            limits=self._limits,
         )
+        with self._model(session, paths) as model:
+            result = run_session(
+                opener,
+                self.store,
+                session,
+                start,
+                log=SessionLog(output=paths.output, events=paths.events),
+                labels=run_labels(self.run_id, spec.name),
+                model=model,
+            )
         left = result.snapshot
         notes = notes_report(spec.arm, left.manifest, lambda path: self._read(left, path))
-        meta = describe(result, start, notes)
+        usage = self.models.usage(model, result.run.how) if self.models is not None and model is not None else None
+        meta = describe(result, start, notes, usage)
         write_meta(paths, meta)
         self.done.sessions.append(meta.session)
         self.done.seconds.append({"step": f"{step.number}-session", **result.seconds})
         must_fit(left, self._limits)
         return meta, left
+
+    def _agent(self, step: SessionStep) -> AgentSpec:
+        agent = self.spec.agent_of(step.number).spec(self.spec.task)
+        return agent if self.models is None else replace(agent, env={**agent.env, **self.models.env(step.number)})
+
+    def _model(self, session: SessionSpec, paths: StepPaths) -> AbstractContextManager[Gateway | None]:
+        if self.models is None:
+            return nullcontext()
+        return self.models.session(session.number, paths, session.agent, session.cutoff)
 
     def _read(self, snapshot: Snapshot, path: str) -> bytes:
         return self.store.read_files(snapshot.sha256, lambda item: item.path == path)[path]
@@ -150,21 +174,18 @@ class _Unless:
         return self.engine.open(self.images.get(image, image), limits=limits, labels=labels)
 
 
-def session_steps(task: Task) -> Sequence[SessionStep]:
-    """The sessions of a task's script; InputError for a step that this version cannot take."""
-    for step in task.steps:
-        if not isinstance(step, SessionStep):
-            raise InputError(f"{task.id}: the script has a step {step.name!r} that is not a session")
+def session_steps(task: TrialTask) -> Sequence[SessionStep]:
+    """The sessions of a task's script."""
     return [step for step in task.steps if isinstance(step, SessionStep)]
 
 
-def check_script(task: Task, settings: Settings) -> None:
+def check_script(task: TrialTask, settings: Settings) -> None:
     """InputError for a script that this version cannot run, before anything is paid for."""
     for step in session_steps(task):
-        _rule(settings, task, step).to_wire()
+        _rule(settings, task, step).for_guest(gateway=settings.model is not None).to_wire()
 
 
-def _rule(settings: Settings, task: Task, step: SessionStep) -> CutoffRule:
+def _rule(settings: Settings, task: TrialTask, step: SessionStep) -> CutoffRule:
     scripted = task.cutoff(step)
     if settings.cutoff is None or scripted.rule == "none":
         return scripted

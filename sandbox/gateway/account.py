@@ -80,6 +80,8 @@ class Account:
     _findings: OrderedDict[tuple[str, str], int] = field(default_factory=OrderedDict)
     _issued: OrderedDict[str, None] = field(default_factory=OrderedDict)
     _in_a_row: int = 0
+    _asked: int = 0
+    _left: list[bool] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answered(self, metrics: Metrics | None, cost: int | None, *, is_turn: bool, answer_id: str | None) -> None:
@@ -100,10 +102,33 @@ class Account:
                 if len(self._issued) > _ISSUED:
                     self._issued.popitem(last=False)
 
-    def failed(self, metrics: Metrics | None, *, billed: bool, by_provider: bool = True, used: bool = False) -> None:
+    def asked(self) -> None:
+        """The agent asks for a turn. So what it had hung up on, and had part of, it has had enough of: that was a turn."""
+        with self._lock:
+            self._asked += 1
+            for used in self._left:
+                self._went_on(used)
+            self._left.clear()
+
+    @property
+    def turns_asked(self) -> int:
+        """How many turns the agent has asked for."""
+        with self._lock:
+            return self._asked
+
+    def failed(
+        self,
+        metrics: Metrics | None,
+        *,
+        billed: bool,
+        by_provider: bool = True,
+        used: bool = False,
+        left_at: int | None = None,
+    ) -> None:
         """An attempt gave no whole answer; `metrics` is what it is known to have used all the same.
 
         `used`: the agent went on with what it got of it, so that its tokens should count and are not known.
+        `left_at`: it got part of a turn and hung up, when it had asked for so many turns.
         """
         with self._lock:
             sums = self._totals
@@ -111,6 +136,10 @@ class Account:
             sums["billed"] = sums["billed"].plus(metrics)
             sums["billed_unknown"] += billed
             sums["unmetered"] += used
+            if left_at is not None and left_at < self._asked:
+                self._went_on(used)
+            elif left_at is not None:
+                self._left.append(used)
             if billed:
                 self._add_cost(None)
             if by_provider:
@@ -146,6 +175,10 @@ class Account:
         """What was noted, in the order in which it first happened."""
         with self._lock:
             return tuple(Finding(kind, detail, count) for (kind, detail), count in self._findings.items())
+
+    def _went_on(self, used: bool) -> None:
+        self._totals["turns"] += 1
+        self._totals["unmetered"] += not used
 
     def _add_cost(self, cost: int | None) -> None:
         before = self._totals["cost"]

@@ -11,6 +11,7 @@ killed leaves a cassette of all it had; the reader takes a torn end for the end.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import tempfile
@@ -181,6 +182,17 @@ class Cassette:
                 self._plain.write(line)
                 self._places.setdefault(record.scope, []).append((offset, len(line)))
                 offset += len(line)
+
+
+def must_be_cassette(path: Path) -> None:
+    """Look at how a file begins. Raises InputError if it is no cassette; what follows is another matter."""
+    for line in _lines(path):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(line)
+            if isinstance(value, dict) and value.get("cassette") == VERSION:
+                return
+        break
+    raise InputError(f"{path}: is no cassette of version {VERSION}", hint="Make one with --record.")
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -23,8 +23,10 @@ from .routes import provider_of
 
 # More requests than this at one time are no agent's work.
 LIVE_LIMIT: Final = 64
-# What all requests that are not complete yet may hold together.
-HELD_LIMIT: Final = 256 << 20
+# What all requests may hold together, from their first byte until they are answered.
+HELD_LIMIT: Final = 512 << 20
+# An empty list is three bytes of JSON and takes so many here.
+_VALUE_BYTES: Final = 72
 TYPES: Final = frozenset(["request", "request-body", "request-gone"])
 
 
@@ -121,31 +123,35 @@ class Desk:
                 if header.get("more") is True:
                     return
             del self._incoming[number]
-            self._held -= incoming.size
+            data = b"".join(incoming.pieces)
+            weight = _weight(data) if fits else 0
+            fits = fits and self._held - incoming.size + weight <= HELD_LIMIT
+            self._held += (weight if fits else 0) - incoming.size
             if not self._open:
                 return
-        request = HttpRequest(incoming.method, incoming.path, incoming.headers, b"".join(incoming.pieces))
+        request = HttpRequest(incoming.method, incoming.path, incoming.headers, data)
         if not fits:
-            busy = incoming.size <= BODY_LIMIT
+            busy = incoming.size <= BODY_LIMIT and weight <= HELD_LIMIT
             message = "Too many requests at one time." if busy else "The request is too large."
             self._respond(number, Refusal(provider_of(request), 404 if busy else 413, message).parts())
             return
         gone = Gone()
         thread = threading.Thread(
-            target=self._work, args=(number, request, gone), name=f"gateway-{number}", daemon=True
+            target=self._work, args=(number, request, gone, weight), name=f"gateway-{number}", daemon=True
         )
         with self._lock:
             self._gone[number] = gone
             self._threads.add(thread)
         thread.start()
 
-    def _work(self, number: int, request: HttpRequest, gone: Gone) -> None:
+    def _work(self, number: int, request: HttpRequest, gone: Gone, weight: int) -> None:
         try:
             with _Boundary(lambda error: self._broke(number, error, gone)):
                 self._respond(number, self._handler.handle(request, gone), gone)
         finally:
             with self._lock:
                 self._gone.pop(number, None)
+                self._held -= weight
                 self._threads.discard(threading.current_thread())
 
     def _broke(self, number: int, error: BaseException, gone: Gone) -> None:
@@ -189,6 +195,11 @@ class _Boundary:
         if error is not None:
             self._tell(error)
         return True
+
+
+def _weight(body: bytes) -> int:
+    """What a body takes while it is answered: as it is, as it goes out, and as the values that it may hold."""
+    return 2 * len(body) + _VALUE_BYTES * sum(map(body.count, (b",", b"[", b"{")))
 
 
 def _headers(value: Any) -> Headers:

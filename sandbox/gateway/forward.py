@@ -49,6 +49,7 @@ class Forward:
         self._failures: list[dict[str, Any]] = []
         self._entry: Entry | None = None
         self._asked_usage = False
+        self._left_at: int | None = None
         # Counting tokens and listing models uses nothing up.
         self._budget = house.budget if asking.generates else unlimited()
 
@@ -128,6 +129,7 @@ class Forward:
 
     def _abort_soon(self, attempt: Attempt) -> None:
         """The agent is gone: what is waited for on its behalf is waited for a moment longer."""
+        self._left_at = self._house.account.turns_asked
         if not attempt.ended and attempt.answer is not None:
             timer = threading.Timer(self._house.settings.drain, attempt.abort)
             timer.daemon = True
@@ -149,7 +151,8 @@ class Forward:
     def _denied(self, attempt: Attempt) -> Refusal | ModelUnavailable | None:
         """A no that the attempt itself calls for: the key is refused, or another model answers in a strict run."""
         provider, account = self._asking.route.provider, self._house.account
-        if attempt.status in (401, 403) or attempt.quota:
+        # Where the key has served before, 403 is about the model that the agent asked for, which is its own choice.
+        if attempt.status == 401 or (attempt.status == 403 and not account.totals.answers) or attempt.quota:
             what = "has no credit left" if attempt.quota else "refuses the key"
             return ModelUnavailable(
                 f"{provider} {what} (status {attempt.status})", hint="Check the key and its account, then --resume."
@@ -276,7 +279,14 @@ class Forward:
             by_provider = attempt.transient or (attempt.status is None and attempt.trouble != LEFT)
             # A call that has come may have been carried out, whatever became of the rest.
             carried_out = self.started and self._gone.is_set() and bool(state.calls)
-            house.account.failed(partial, billed=attempt.billed, by_provider=by_provider, used=carried_out)
+            had_part = asking.is_turn and self.started and (state.said or state.calls or state.growing)
+            house.account.failed(
+                partial,
+                billed=attempt.billed,
+                by_provider=by_provider,
+                used=carried_out,
+                left_at=self._left_at if had_part else None,
+            )
             return partial
         metrics = measured(dialect, state, tally)
         price = house.prices.price(state.model or asking.model)

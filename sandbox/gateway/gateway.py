@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 
 from ..cutoff import CutoffRule
 from ..errors import MachineryError
+from ..sandbox import WORKSPACE
 from ..transcript.model import Agent
 from ..transcript.writer import TranscriptWriter
 from .account import Account, Finding, Totals
@@ -34,9 +35,10 @@ from .routes import Operation, Route, find_route
 from .scribe import Scribe
 from .settings import Settings
 from .trigger import Fired, Trigger
-from .upstream import ModelUnavailable, Upstream
+from .upstream import ModelUnavailable, NoKey, Upstream
 
 _MOMENT: Final = 1.0
+_POLL: Final = 0.2
 # More than it takes to give up a connection that is being made.
 _CLOSING_SECONDS: Final = 15.0
 
@@ -115,7 +117,9 @@ class Gateway:
         )
         if files.transcript is not None:
             who = agent or Agent(name="unknown", version="unknown", model_name=settings.pinned.model)
-            writer = TranscriptWriter(files.transcript, agent=who, session_id=session_id)
+            # Agents name files by their whole path as often as not: a reader is to know what they are relative to.
+            extra = {"cwd": WORKSPACE}
+            writer = TranscriptWriter(files.transcript, agent=who, session_id=session_id, extra=extra)
             self._house.scribe = Scribe(writer, redactor)
         self._trigger = Trigger(rule)
         self._on_cutoff = on_cutoff
@@ -125,6 +129,7 @@ class Gateway:
         self._failure: MachineryError | None = None
         self._closing = False
         self._live = 0
+        self._turns = 0  # under way
         self._changed = threading.Condition()
 
     @property
@@ -136,6 +141,10 @@ class Gateway:
     def fired(self) -> Fired | None:
         """The cutoff rule of its own that has fallen, if so."""
         return self._fired
+
+    @property
+    def _is_over(self) -> bool:
+        return self._failure is not None or self._fired is not None or self._closing
 
     def attend(self, stop: Callable[[str], None]) -> None:
         """The session begins: `stop` ends its agent, beside what the two callbacks do."""
@@ -200,9 +209,13 @@ class Gateway:
 
     def _serve(self, request: HttpRequest, route: Route, gone: Gone) -> Iterator[ResponsePart]:
         forward: Forward | None = None
+        is_turn = False
         try:
             asking = understand(request, route, self._house.settings)
             refusal = self._judge(asking)
+            if refusal is None and asking.is_turn:
+                refusal = self._cut(asking, gone)
+                is_turn = refusal is None
             if refusal is not None:
                 yield from refusal.parts()
                 return
@@ -215,18 +228,27 @@ class Gateway:
         except NotJson as e:
             yield from Refusal(route.provider, 400, f"The body cannot be read: {e}.").parts()
         except MachineryError as e:
+            if isinstance(e, NoKey) and self._house.account.totals.answers:
+                # It has a model. Were this ours, an agent could take itself out of the denominator when it likes.
+                self._house.account.find("no_key", f"the agent asked {route.provider}, for which there is no key")
+                yield from Refusal(route.provider, 404, "The model is not available.").parts()
+                return
             self._fail(e)
             if forward is not None and forward.started:
                 yield ResponsePart(cut=True)
             else:
                 yield from _over(route).parts()
+        finally:
+            with self._changed:
+                self._turns -= is_turn
+                self._changed.notify_all()
 
     def _judge(self, asking: Asking) -> Refusal | None:
         """Whether the rules of the run allow the request, and what of it is to be noted."""
         account, settings, provider = self._house.account, self._house.settings, asking.route.provider
         if account.failures_in_a_row >= settings.retries.give_up:
             self._fail(ModelUnavailable(f"{account.failures_in_a_row} attempts in a row had no answer"))
-        if self._failure is not None or self._fired is not None or self._closing:
+        if self._is_over:
             return _over(asking.route)
         for change in asking.changes:
             account.find(change.kind, change.detail)
@@ -240,15 +262,20 @@ class Gateway:
         for tool in asking.tools:
             if tool.server:
                 account.find("server_tool", tool.name)
-        if asking.is_turn:
-            return self._cut(asking)
         return None
 
-    def _cut(self, asking: Asking) -> Refusal | None:
-        fired = self._trigger.due(self._house.account.totals)
-        if fired is None:
-            return None
-        self._fired = fired
+    def _cut(self, asking: Asking, gone: Gone) -> Refusal | None:
+        """None if the turn may begin. One that could be too many waits for those under way, and is then the one or none."""
+        self._house.account.asked()
+        with self._changed:
+            while self._trigger.waits(self._house.account.totals, self._turns) and not (self._is_over or gone.is_set()):
+                self._changed.wait(_POLL)
+            if self._is_over or gone.is_set():
+                return _over(asking.route)
+            fired = self._fired = self._trigger.due(self._house.account.totals)
+            if fired is None:
+                self._turns += 1
+                return None
         self._on_cutoff(fired)
         self._stop(f"cutoff {fired.rule}")
         return _over(asking.route)

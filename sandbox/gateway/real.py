@@ -7,43 +7,29 @@ carry key and prompt elsewhere. Imports httpx, which is slow to import: not for 
 from __future__ import annotations
 
 import contextlib
-import ipaddress
+import json
 import socket
 import ssl
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import certifi
 import httpx
 
-from ..errors import InputError
 from .exchange import Headers
-from .redaction import SHORTEST, Secret
-from .routes import Operation, Provider
-from .upstream import LEFT, Answer, ModelUnavailable, Unreached, UpstreamCall
+from .jsontext import to_bytes
+from .redaction import Secret
+from .routes import Api, Operation, Provider
+from .targets import KEYS, Target
+from .upstream import LEFT, Answer, ModelUnavailable, NoKey, Unreached, UpstreamCall
 from .volatile import Volatile
 
 CONNECT_SECONDS: Final = 10.0
 # The longest silence. Models that think send nothing for minutes.
 READ_SECONDS: Final = 600.0
-UPSTREAM_KEY: Final = "TAKEOVER_UPSTREAM_KEY"
-
-KEYS: Final[Mapping[Provider, str]] = MappingProxyType(
-    {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
-)
-BASES: Final[Mapping[Provider, str]] = MappingProxyType(
-    {
-        "openai": "https://api.openai.com",
-        "anthropic": "https://api.anthropic.com",
-        "gemini": "https://generativelanguage.googleapis.com",
-    }
-)
 # What of an agent's headers goes on, and what of the provider's comes back. The others name accounts, hosts and cookies.
 _SENT: Final = frozenset(
     ["accept", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent", "x-goog-api-client"]
@@ -52,17 +38,6 @@ _PASSED: Final = frozenset(
     ["content-type", "request-id", "retry-after", "retry-after-ms", "x-request-id", "x-should-retry"]
 )
 _HEADER_LIMIT: Final = 8192
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a provider's requests go, and the key for it."""
-
-    base: str
-    key: Secret | None
-    key_name: str
-    # Whether a request without a key has no chance.
-    needs_key: bool = True
 
 
 class Real:
@@ -121,16 +96,14 @@ class RealSession:
         target = self._targets.get(provider)
         if target is None or (target.key is None and target.needs_key):
             name = KEYS[provider]
-            raise ModelUnavailable(
-                f"the agent asked {provider} for a model, and {name} is not set", hint=f"Set {name}."
-            )
+            raise NoKey(f"the agent asked {provider} for a model, and {name} is not set", hint=f"Set {name}.")
         # httpx takes no deadline for a whole exchange, but one for each silence in it.
         silence = max(0.05, min(READ_SECONDS, call.seconds))
         request = self._client.build_request(
             "GET" if call.route.operation is Operation.MODELS else "POST",
             target.base + call.route.target,
             headers=_outgoing(call, target),
-            content=call.body or None,
+            content=_body(call, target) or None,
             timeout=httpx.Timeout(silence, connect=min(CONNECT_SECONDS, silence)),
             extensions={"trace": self._trace},
         )
@@ -199,44 +172,6 @@ def _shut(sock: socket.socket) -> None:
         socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
-def real_targets(environ: Mapping[str, str]) -> dict[Provider, Target]:
-    """The providers' own APIs, with the keys that the environment has."""
-    return {
-        provider: Target(base, _secret(environ.get(KEYS[provider])), KEYS[provider]) for provider, base in BASES.items()
-    }
-
-
-def server_targets(url: str, environ: Mapping[str, str]) -> dict[Provider, Target]:
-    """One server for all formats, as `--upstream URL` names it. Raises InputError.
-
-    It is sent no provider's key: its own, if it wants one, is in TAKEOVER_UPSTREAM_KEY.
-    """
-    parts = urlsplit(url.strip())
-    key = _secret(environ.get(UPSTREAM_KEY))
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise InputError(f"--upstream {url!r}: is no address of a server", hint="Write it like http://127.0.0.1:8000.")
-    if parts.username is not None or parts.password is not None:
-        raise InputError("--upstream: keep the password out of the address", hint=f"Put the key into {UPSTREAM_KEY}.")
-    if parts.scheme == "http" and key is not None and len(key.reveal()) >= SHORTEST and not _is_near(parts.hostname):
-        raise InputError(f"--upstream {url!r}: a key would go there unencrypted", hint="Use https.")
-    path = parts.path.rstrip("/").removesuffix("/v1")
-    target = Target(f"{parts.scheme}://{parts.netloc}{path}", key, UPSTREAM_KEY, needs_key=False)
-    return dict.fromkeys(BASES, target)
-
-
-def trust(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Whom TLS trusts: SSL_CERT_FILE or SSL_CERT_DIR where they are set, else the usual authorities. Raises InputError."""
-    file, folder = environ.get("SSL_CERT_FILE") or None, environ.get("SSL_CERT_DIR") or None
-    if file is not None and not Path(file).is_file():
-        raise InputError(f"SSL_CERT_FILE: {file}: is no file")
-    try:
-        if file is None and folder is None:
-            return ssl.create_default_context(cafile=certifi.where())
-        return ssl.create_default_context(cafile=file, capath=folder)
-    except (OSError, ssl.SSLError) as e:
-        raise InputError(f"SSL_CERT_FILE: {file or folder}: holds no certificates: {e}") from e
-
-
 def _outgoing(call: UpstreamCall, target: Target) -> list[tuple[str, str]]:
     headers = [(name.lower(), value) for name, value in call.headers if name.lower() in _SENT and _is_plain(value)]
     # What is compressed could not be read as it passes.
@@ -257,24 +192,13 @@ def _is_plain(value: str) -> bool:
     return len(value) <= _HEADER_LIMIT and value.isascii() and value.isprintable()
 
 
-def _is_near(host: str) -> bool:
-    """Whether a host is this machine or in a private network."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return "." not in host or host.endswith((".local", ".internal", ".localhost"))
-    return address.is_private or address.is_loopback
-
-
-def _secret(value: str | None) -> Secret | None:
-    value = (value or "").strip()
-    if not value:
-        return None
-    if not value.isascii() or not value.isprintable():
-        raise InputError(
-            "a key in the environment holds characters that no key has", hint="Check the API key variables."
-        )
-    return Secret(value)
+def _body(call: UpstreamCall, target: Target) -> bytes:
+    """The body as it goes out: with Chat's cap on output under both of its names, where only the older may be known."""
+    if not target.older_cap or call.route.api is not Api.CHAT or b"max_completion_tokens" not in call.body:
+        return call.body
+    document = json.loads(call.body)
+    cap = document.get("max_completion_tokens")
+    return call.body if cap is None else to_bytes({"max_tokens": cap, **document})
 
 
 def _why(error: Exception) -> str:

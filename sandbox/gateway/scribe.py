@@ -2,7 +2,7 @@
 
 An agent sends its whole history with every request; only what was not there before becomes a step. What it repeats of
 the model's answers was written when they came. Requests that are no turns (titles, summaries) are marked as such.
-Of all that went by, hashes are kept, of a bounded number.
+Of all that went by, hashes are kept, of a bounded number. Of what an agent sends without end, the first ROOM characters of JSON are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ..transcript.content import arguments_of
 from ..transcript.model import Metrics, Observation, Result, Source, ToolCall
@@ -26,9 +26,17 @@ from .dialect import AnswerState, Call, Echo, Item, Prompt, ToolResult
 from .jsontext import canonical
 from .redaction import GrowingText, Redactor
 
+# For what the agent sends and for what the model says, so that the one cannot crowd out the other. Far more than any
+# work takes, and a document of both can be read back.
+ROOM: Final = 64 << 20
+# For a step beside its text: whoever reads a document takes no more than 100,000.
+_STEP: Final = 1000
+_NAME: Final = 512
 _REMEMBERED: Final = 200_000
 _OPEN_CALLS: Final = 4096
 _CAPS: Final = Caps(depth=100)
+
+Whose = Literal["asked", "said"]
 
 
 @dataclass
@@ -60,6 +68,7 @@ class Scribe:
         self._nameless: OrderedDict[str, deque[tuple[int, str]]] = OrderedDict()
         self._tools_noted = False
         self._closed = False
+        self._room = {"asked": ROOM, "said": ROOM}
 
     def asked(self, asking: Asking) -> Entry:
         """A request has come: write what is new in it."""
@@ -70,9 +79,10 @@ class Scribe:
             key = _digest("conversation", str(side), first.text if first is not None else "")
             known = key in self._conversations
             conversation = self._conversations.setdefault(key, len(self._conversations) + 1)
+            _bound(self._conversations, _REMEMBERED)
             if asking.is_turn and not self._tools_noted:
                 self._tools_noted = True
-                self.note(tools=[tool.name for tool in asking.tools])
+                self.note(tools=[_name(tool.name) for tool in asking.tools[:_NAME]])
             entry = Entry(side, conversation, self._redactor.growing(), self._redactor.growing())
             counts: dict[bytes, int] = {}
             for item in items:
@@ -95,7 +105,7 @@ class Scribe:
             self._write(entry, state, text, reasoning, force=True)
         assert entry.step is not None
         with self._lock:
-            calls = self._calls(entry.step, state.calls)
+            calls = self._calls(entry.step, state.calls, "said")
             # Some formats repeat text and calls apart, some together.
             self._remember(self._ours, _echo_digest(entry.digest, []))
             self._remember(self._ours, _echo_digest(entry.digest, state.calls))
@@ -128,16 +138,31 @@ class Scribe:
             return
         with self._lock:
             if entry.step is not None:
-                self._more(entry.step, text=text, reasoning=reasoning)
+                self._more(entry.step, text=self._fit(text, "said"), reasoning=self._fit(reasoning, "said"))
                 return
             entry.step = self._step(
                 "agent",
-                text,
+                self._fit(text, "said"),
                 entry,
-                reasoning_content=reasoning or None,
-                model_name=self._redactor.text(state.model) if state.model else None,
+                reasoning_content=self._fit(reasoning, "said") or None,
+                model_name=self._redactor.text(_name(state.model)) if state.model else None,
                 llm_call_count=1,
             )
+
+    def _fit(self, text: str, whose: Whose = "asked") -> str:
+        """As much of a text as there is room for, which is said once."""
+        room, size = self._room[whose], len(json.dumps(text, ensure_ascii=False))
+        self._room[whose] = room - size if size <= room else -1 if text else room
+        if size <= room or not text:
+            return text
+        # A character may take six.
+        return f"{text[: room // 6]}[takeover: {size:,} characters, not all kept]" if room >= 0 else ""
+
+    def _step_fits(self, whose: Whose = "asked") -> bool:
+        """Whether there is room for one more step, or a call."""
+        fits = self._room[whose] >= 0
+        self._room[whose] = max(0, self._room[whose] - _STEP) if fits else -1
+        return fits
 
     def _frame(self, entry: Entry) -> dict[str, Any]:
         extra: dict[str, Any] = {}
@@ -155,8 +180,9 @@ class Scribe:
         if isinstance(item, Prompt):
             # What stands before a conversation is written when it begins: some agents change a line of it each time.
             skipped = not item.text or (item.leading and known)
-            if not skipped and self._is_new(_digest(item.source, str(entry.side), item.text), counts):
-                self._step(item.source, self._redactor.text(item.text), entry)
+            new = not skipped and self._is_new(_digest(item.source, str(entry.side), item.text), counts)
+            if new and self._step_fits():
+                self._step(item.source, self._fit(self._redactor.text(item.text)), entry)
             return
         if self._is_new(_digest("result", item.call_id or "", item.name or "", item.text), counts):
             self._result(item, entry)
@@ -172,47 +198,59 @@ class Scribe:
 
     def _echo(self, echo: Echo, entry: Entry) -> None:
         """What the agent says that the model said; that which did not pass here was copied from elsewhere."""
-        if any(call.call_id in self._open for call in echo.calls if call.call_id):
+        if any(_name(call.call_id) in self._open for call in echo.calls if call.call_id):
             return
         text = hashlib.blake2b("".join(echo.text.split()).encode("utf-8", "surrogatepass"), digest_size=16)
         digest = _echo_digest(text, echo.calls)
         if digest in self._ours or not (echo.text or echo.calls):
             return
         self._remember(self._ours, digest)
-        step = self._step("agent", self._redactor.text(echo.text), entry, is_copied_context=True)
+        if not self._step_fits():
+            return
+        step = self._step("agent", self._fit(self._redactor.text(echo.text)), entry, is_copied_context=True)
         calls = self._calls(step, echo.calls)
         if calls:
             self._more(step, calls=calls)
 
-    def _calls(self, step: int, calls: Sequence[Call]) -> list[ToolCall]:
+    def _calls(self, step: int, calls: Sequence[Call], whose: Whose = "asked") -> list[ToolCall]:
         made: dict[str, ToolCall] = {}
         for call in calls:
-            wanted = call.call_id or f"call_{step}_{len(made) + 1}"
+            if not self._step_fits(whose):
+                break
+            name, wanted = _name(call.name), _name(call.call_id or f"call_{step}_{len(made) + 1}")
             call_id, number = wanted, 1
             while call_id in made:
                 number += 1
                 call_id = f"{wanted}#{number}"
             made[call_id] = ToolCall(
                 tool_call_id=self._redactor.text(call_id),
-                function_name=self._redactor.text(call.name),
-                arguments=self._redactor.value(_arguments(call.arguments)),
+                function_name=self._redactor.text(name),
+                arguments=self._fit_arguments(self._redactor.value(_arguments(call.arguments)), whose),
             )
             place = step, made[call_id].tool_call_id
             if call.call_id is None:
-                self._nameless.setdefault(call.name, deque(maxlen=_OPEN_CALLS)).append(place)
+                self._nameless.setdefault(name, deque(maxlen=_OPEN_CALLS)).append(place)
                 _bound(self._nameless, _OPEN_CALLS)
             else:
-                self._open[call.call_id] = place
-                self._open.move_to_end(call.call_id)
+                self._open[_name(call.call_id)] = place
+                self._open.move_to_end(_name(call.call_id))
                 _bound(self._open, _REMEMBERED)
         return list(made.values())
 
+    def _fit_arguments(self, arguments: dict[str, Any], whose: Whose) -> dict[str, Any]:
+        text = canonical(arguments)
+        kept = self._fit(text, whose)
+        return arguments if kept is text else {"raw": kept}
+
     def _result(self, item: ToolResult, entry: Entry) -> None:
-        place = self._open.get(item.call_id) if item.call_id is not None else None
-        if place is None and item.name is not None and self._nameless.get(item.name):
-            place = self._nameless[item.name].popleft()
+        if not self._step_fits():
+            return
+        call_id, name = (None if one is None else _name(one) for one in (item.call_id, item.name))
+        place = self._open.get(call_id) if call_id is not None else None
+        if place is None and name is not None and self._nameless.get(name):
+            place = self._nameless[name].popleft()
         extra = {"is_error": True} if item.is_error else None
-        text = self._redactor.text(item.text)
+        text = self._fit(self._redactor.text(item.text))
         if place is not None:
             result = Result(source_call_id=place[1], content=text, extra=extra)
             try:
@@ -220,13 +258,18 @@ class Scribe:
                 return
             except ValueError:
                 pass  # Its call is too far back to be added to.
-        lost = Result(content=text, extra={**(extra or {}), "call": item.call_id or item.name})
+        lost = Result(content=text, extra={**(extra or {}), "call": call_id or name})
         observation = Observation(results=(lost,))
         self._step("user", "", entry, observation=observation)
 
     def _remember(self, box: OrderedDict[bytes, None], digest: bytes) -> None:
         box[digest] = None
         _bound(box, _REMEMBERED)
+
+
+def _name(text: str) -> str:
+    """A name or an id, which is no text: one that is too long is known by its hash."""
+    return text if len(text) <= _NAME else _digest(text).hex()
 
 
 def _bound(box: OrderedDict[Any, Any], limit: int) -> None:

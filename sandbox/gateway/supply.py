@@ -9,11 +9,12 @@ from pathlib import Path
 
 from ..errors import InputError
 from .cassette import CassetteWriter
-from .real import Real, real_targets, server_targets, trust
+from .real import Real
 from .recording import Recording
 from .redaction import Redactor
 from .replay import Replaying
 from .script_file import load_script
+from .targets import real_targets, server_targets, trust
 from .upstream import Supply
 
 

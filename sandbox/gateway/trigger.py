@@ -39,6 +39,14 @@ class Trigger:
             if self._rule is not None and not self._armed:
                 self._armed, self._from = True, totals
 
+    def waits(self, totals: Totals, under_way: int) -> bool:
+        """Whether it shows only when some of the turns under way are over if one more would come too late."""
+        with self._lock:
+            if self._rule is None or not self._armed or self._fired or not under_way:
+                return False
+            # How many tokens an answer takes is known at its end.
+            return self._rule.rule == "tokens" or totals.turns - self._from.turns + under_way >= (self._rule.n or 1)
+
     def due(self, totals: Totals) -> Fired | None:
         """Whether the session ends before the next turn; said once."""
         with self._lock:

@@ -49,6 +49,10 @@ class ModelUnavailable(MachineryError):
     failure = FailureClass.MODEL_UNAVAILABLE
 
 
+class NoKey(ModelUnavailable):
+    """The agent asked a provider for which this run has no key."""
+
+
 class UnknownRequest(MachineryError):
     """A request that the cassette does not know. The message names the nearest one it does and the first difference."""
 
@@ -77,7 +81,7 @@ class Upstream(Protocol):
     paced: bool
 
     def send(self, call: UpstreamCall) -> Answer:
-        """Send a call. Raises Unreached, ModelUnavailable or UnknownRequest."""
+        """Send a call. Raises Unreached, ModelUnavailable (NoKey among them) or UnknownRequest."""
 
     def end(self) -> None:
         """The session is over: whoever waits in `send`, or will, gets Unreached with LEFT."""

@@ -8,6 +8,7 @@ nobody of the agent is alive; only regular files are opened, and never to wait.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
 
@@ -226,6 +227,25 @@ class Caps:
         self.files, self.bytes, self.depth, self.path = files, size, depth, min(path, MAX_EXPORTED_PATH)
 
 
+class _Level:
+    """A directory on the way down. `names` stand in reverse: the next one is the last."""
+
+    def __init__(self, descriptor: int, path: bytes, names: list[bytes], cut: bool) -> None:
+        self.descriptor, self.path, self.names, self.cut = descriptor, path, names, cut
+
+
+def _first(entries: Iterator[os.DirEntry[str]], room: int) -> tuple[list[bytes], bool]:
+    """The first `room` names in canonical order, reversed, and whether there are more; holds twice as many at most."""
+    names: list[bytes] = []
+    more = False
+    while piece := [os.fsencode(entry.name) for entry in itertools.islice(entries, max(room, 1024))]:
+        names += piece
+        names.sort()
+        more = more or len(names) > room
+        del names[room:]
+    return names[::-1], more
+
+
 class Exporter:
     """Walks `root` and gives frames; after the last one, `omitted` and `complete` say what is missing."""
 
@@ -242,30 +262,31 @@ class Exporter:
 
     def frames(self) -> Iterator[Frame]:
         """Tree frames without `t` and `id`, in canonical order."""
-        top = os.open(self._root, _DIRECTORY)
-        stack = [(top, b"", self._names(top, b""))]
+        levels: list[_Level] = []
+        self._walk_into(levels, os.open(self._root, _DIRECTORY), b"")
         try:
-            while stack:
-                parent, prefix, names = stack[-1]
-                name = next(names, None)
-                if name is None:
-                    os.close(stack.pop()[0])
+            while levels:
+                here = levels[-1]
+                if not here.names:
+                    os.close(levels.pop().descriptor)
                     continue
-                path = prefix + name
-                kind = self._kind(parent, name, path)
-                for piece in self._content(kind, parent, name, path):
+                name = here.names.pop()
+                self._seen += 1
+                path = here.path + b"/" + name if here.path else name
+                kind = self._kind(here.descriptor, name, path)
+                for piece in self._content(kind, here.descriptor, name, path):
                     self._pieces.append(piece)
                     self._size += len(piece)
                     if self._size >= PIECE:
                         yield self._flush()
                 if kind == "d":
-                    self._descend(stack, parent, name, path)
+                    self._descend(levels, name, path)
                 if self._text > frames.MAX_HEADER // 4:
                     yield self._flush()
             yield self._flush(last=True)
         finally:
-            for descriptor, _, _ in stack:
-                os.close(descriptor)
+            for level in levels:
+                os.close(level.descriptor)
 
     def _kind(self, parent: int, name: bytes, path: bytes) -> str:
         """f, d or l; empty for what is left out, which is noted."""
@@ -324,31 +345,37 @@ class Exporter:
         finally:
             os.close(descriptor)
 
-    def _descend(self, stack: list[tuple[int, bytes, Iterator[bytes]]], parent: int, name: bytes, path: bytes) -> None:
-        if len(stack) >= self._caps.depth:
+    def _descend(self, levels: list[_Level], name: bytes, path: bytes) -> None:
+        if len(levels) >= self._caps.depth:
             self._omit(path, "depth")
             return
         inside = -1
         try:
-            inside = os.open(name, _DIRECTORY, dir_fd=parent)
-            stack.append((inside, path + b"/", self._names(inside, path)))
+            inside = os.open(name, _DIRECTORY, dir_fd=levels[-1].descriptor)
+            self._walk_into(levels, inside, path)
         except OSError as error:
             if inside >= 0:
                 os.close(inside)
             self._omit(path, "depth" if error.errno in (errno.EMFILE, errno.ENFILE) else "unreadable")
 
-    def _names(self, directory: int, path: bytes) -> Iterator[bytes]:
-        """The names in a directory, sorted; no more of them than the cap on items leaves room for."""
+    def _walk_into(self, levels: list[_Level], descriptor: int, path: bytes) -> None:
+        """One level deeper; what lies beyond the cap on items is dropped from the end of the canonical order.
+
+        So which items are taken depends on the tree alone, and no more names are held than may still be taken.
+        """
         room = self._caps.files - self._seen
-        names: list[bytes] = []
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if len(names) >= room:
-                    self._omit(path, "files")
-                    break
-                names.append(os.fsencode(entry.name))
-        self._seen += len(names)
-        return iter(sorted(names))
+        with os.scandir(descriptor) as entries:
+            names, more = _first(entries, room)
+        levels.append(_Level(descriptor, path, names, more))
+        if more:
+            self._omit(path, "files")
+        for level in reversed(levels):
+            if len(level.names) > room:
+                del level.names[: len(level.names) - room]
+                if not level.cut:
+                    level.cut = True
+                    self._omit(level.path, "files")
+            room -= len(level.names)
 
     def _item(self, path: bytes, kind: str, mode: int, size: int, offset: int, length: int) -> None:
         text = to_text(path)

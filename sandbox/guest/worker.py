@@ -1,7 +1,7 @@
 """The subject worker: runs an agent's code on request and tells what it came to, as typed plain data.
 
-It is sent as one text, `python3 -s -S -B -c SOURCE [--alone] ROOT...`, reads one JSON request a line on stdin and
-answers one JSON line. Each request runs in a fork of its own that imports from ROOT after everything else; the fork
+It is sent as one text, `python3 -s -S -B -c SOURCE [--alone] [--load=MODULE,...] ROOT...`, reads one JSON request a
+line on stdin and answers one JSON line. Each request runs in a fork of its own that imports from ROOT after everything else; the fork
 answers its parent by a pipe, and nothing of it outlives the request. Nothing here knows what answer is expected.
 """
 
@@ -16,13 +16,11 @@ import json
 import os
 import resource
 import select
-import shutil
 import signal
 import struct
 import sys
-import tempfile
 import time
-from typing import Any, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 from .worker_values import ANYTHING, SCALARS, Encoder, Unplain, decode, find, name_of
 
@@ -30,8 +28,8 @@ MAX_ANSWER = 1 << 20
 MAX_TEXT = 2000
 MAX_IMPORTS = 2000
 OUTPUT_TAIL = 2000
-# What most code imports, once here instead of once in every fork.
-PRELOAD = ("collections.abc", "contextlib", "dataclasses", "functools", "pathlib", "re", "typing")
+# What most code imports, once here instead of once in every fork; `--load` names more of the standard library.
+PRELOAD = ("collections.abc", "contextlib", "functools", "re", "typing")
 # Of writable memory, not of addresses: an honest program with threads reserves far more than it uses.
 MEMORY = 512 << 20
 SWEEP_SECONDS = 2.0
@@ -198,22 +196,19 @@ class ImportWatch:
         return ""
 
 
-def prctl(option: int, value: int) -> bool:
-    """prctl(2), where the interpreter has ctypes; false where it has not."""
-    try:
-        import ctypes
+try:
+    import ctypes
 
-        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
-    except (ImportError, OSError, AttributeError):
-        return False
+    prctl: Callable[..., Any] = ctypes.CDLL(None).prctl
+except (ImportError, OSError, AttributeError):  # an interpreter without it
+    prctl = max  # takes numbers and does nothing
 
 
 def child(request: dict[str, Any], roots: list[str], reply: int, output: int) -> None:
-    """The fork's whole life: become harmless, run the script, write one frame."""
+    """The fork's whole life: become harmless, run the script, write one frame. Standard input is empty already."""
     os.setsid()
-    null = os.open(os.devnull, os.O_RDWR)
-    for number, source in ((0, null), (1, output), (2, output)):
-        os.dup2(source, number)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
     os.closerange(3, reply)
     os.closerange(reply + 1, 256)
     for kind, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_DATA, MEMORY)):
@@ -221,10 +216,11 @@ def child(request: dict[str, Any], roots: list[str], reply: int, output: int) ->
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))
     # The parent stays closed to ptrace and /proc/PID/mem; honest code may read its own /proc/self.
-    prctl(PR_SET_DUMPABLE, 1)
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
     try:
-        with open("/proc/self/oom_score_adj", "w") as handle:
-            handle.write("1000")
+        adjust = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        _write(adjust, b"1000")
+        os.close(adjust)
     except OSError:
         pass  # then memory runs out for a process of the kernel's choice
     os.chdir(roots[0])
@@ -256,17 +252,23 @@ def start(request: dict[str, Any], roots: list[str]) -> tuple[int, int, int]:
     return pid, reply, output
 
 
+def whole(frame: bytes) -> bool:
+    """Whether a child has said all that it announced."""
+    return len(frame) >= 4 and len(frame) - 4 >= struct.unpack(">I", frame[:4])[0]
+
+
 def collect(pid: int, reply: int, output: int, limit: float) -> tuple[bytes, bytes, int | None]:
-    """Reads a child until it ends or its time is up: (what it answered, output tail, wait status or None)."""
+    """Reads a child until it has answered, has ended or its time is up: (answer, output tail, wait status or None)."""
     end = time.monotonic() + limit
     frame, tail = b"", b""
     status: int | None = None
     pipes = [reply, output]
-    while pipes and len(frame) <= MAX_ANSWER:
+    while (pipes or (status is None and not whole(frame))) and len(frame) <= MAX_ANSWER:
         left = end - time.monotonic()
         if left <= 0:
             break
-        ready = select.select(pipes, [], [], 0 if status is not None else min(left, 0.05))[0]
+        over = status is not None or whole(frame)
+        ready = select.select(pipes, [], [], 0 if over else min(left, 0.05 if pipes else 0.0005))[0]
         for pipe in ready:
             data = os.read(pipe, 65536)
             if not data:
@@ -275,15 +277,11 @@ def collect(pid: int, reply: int, output: int, limit: float) -> tuple[bytes, byt
                 frame += data
             else:
                 tail = (tail + data)[-OUTPUT_TAIL:]
-        if status is not None and not ready:
-            break  # the child has ended; only something that it left behind holds a pipe
-        if status is None:
+        if over and not ready:
+            break  # there is no more to come; only something that was left behind holds a pipe
+        if status is None and not (ready and pipes):
             ended, code = os.waitpid(pid, os.WNOHANG)
             status = code if ended else None
-    while status is None and not pipes and time.monotonic() < end:
-        ended, code = os.waitpid(pid, os.WNOHANG)
-        status = code if ended else None
-        time.sleep(0 if ended else 0.0005)
     return frame, tail, status
 
 
@@ -325,9 +323,9 @@ def judge(frame: bytes, status: int | None, limit: float) -> dict[str, Any]:
     """Whether a child's bytes are one whole answer; its content is for the trusted side to doubt."""
     if len(frame) > MAX_ANSWER:
         return {"how": "failed", "why": "answered too much"}
-    if status is None:
+    if status is None and not whole(frame):
         return {"how": "failed", "why": "gave no answer in %g seconds" % limit}
-    if not frame:
+    if not frame and status is not None:
         if os.WIFSIGNALED(status):
             return {"how": "failed", "why": "ended by signal %d without an answer" % os.WTERMSIG(status)}
         return {"how": "failed", "why": "ended with exit code %d without an answer" % os.WEXITSTATUS(status)}
@@ -348,6 +346,7 @@ def serve(line: bytes, roots: list[str], alone: bool) -> tuple[bytes, bool]:
     frame, tail, status = collect(pid, reply, output, limit)
     if status is None:
         os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
     clean = sweep(alone)
     os.close(reply)
     os.close(output)
@@ -359,29 +358,34 @@ def serve(line: bytes, roots: list[str], alone: bool) -> tuple[bytes, bool]:
 @contextlib.contextmanager
 def cache() -> Iterator[None]:
     """A place outside the workspace for compiled modules, which also hides every __pycache__ that was left there."""
+    # By hand, and shutil at the end alone: what they and tempfile load would be copied into every fork.
+    folder = os.path.join(os.environ.get("TMPDIR") or "/tmp", "worker-" + os.urandom(8).hex())
     try:
-        sys.pycache_prefix = tempfile.mkdtemp(prefix="worker-")
+        os.mkdir(folder, 0o700)
+        sys.pycache_prefix = folder
     except OSError:
         sys.pycache_prefix = None  # no room: each request compiles for itself
     try:
         yield
     finally:
-        if sys.pycache_prefix:
-            shutil.rmtree(sys.pycache_prefix, ignore_errors=True)
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main(arguments: list[str]) -> None:
     """Serves requests until end of file, on descriptors that no code of the agent is given."""
-    alone = arguments[:1] == ["--alone"]
-    roots = arguments[1:] if alone else arguments
+    alone = "--alone" in arguments[:1]
+    loads = [name for one in arguments if one.startswith("--load=") for name in one[7:].split(",")]
+    roots = [one for one in arguments if not one.startswith("--")]
     requests, replies = (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 100) for number in (0, 1))
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    for name in PRELOAD:
+    for name in (*PRELOAD, *loads):
         importlib.import_module(name)
-    prctl(PR_SET_DUMPABLE, 0)
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     gc.freeze()
     with cache():
         for line in os.fdopen(requests, "rb"):

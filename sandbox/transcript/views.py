@@ -41,6 +41,9 @@ _SHELLS = frozenset(
 _COMMANDS = ("command", "cmd", "script", "raw")
 _FOLDERS = ("workdir", "working_directory", "cwd", "directory", "dir_path")
 _MISSING = re.compile(r"([^\s:'\"]{1,4096})['\"]?: No such file or directory")
+# Chat and Responses have no flag for a call that failed: the agent's tool says it at the beginning of a short answer.
+_REFUSED = re.compile(r"\s*(?:\[?error\b\s*:|\[?an error occurred\b|apply_patch verification failed)", re.IGNORECASE)
+_SHORT = 4000
 MAX_ANSWER = 2_000_000
 
 
@@ -73,7 +76,7 @@ def step_spans(step: Step, cwd: str | None, root: str | None) -> list[Found]:
             continue
         results = answers.get(call.tool_call_id, [])
         answer = "\n".join(plain(result.content) for result in results)[:MAX_ANSWER]
-        failed = any((result.extra or {}).get("is_error") for result in results)
+        failed = any((result.extra or {}).get("is_error") for result in results) or _is_refusal(answer)
         found.extend(_call_spans(call, answer, failed, _noted(results), cwd, root, step))
     return list(dict.fromkeys(found))
 
@@ -116,6 +119,10 @@ def _without_missing(found: list[Found], answer: str) -> list[Found]:
         for one in found
         if one.kind == "edit" or not any(one.path == name or name.endswith("/" + one.path) for name in missing)
     ]
+
+
+def _is_refusal(answer: str) -> bool:
+    return len(answer) <= _SHORT and _REFUSED.match(answer) is not None
 
 
 def _noted(results: list[Result]) -> Any:

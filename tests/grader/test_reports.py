@@ -20,6 +20,7 @@ from takeover.grader.scorecard import (
     Cutoff,
     Failure,
     Note,
+    NotesUse,
     ProtectedEdit,
     Provenance,
     Retention,
@@ -257,6 +258,34 @@ def test_a_scorecard_on_the_terminal_says_why(run: RunSummary) -> None:
     assert "net is 0: module boundaries crossed: rbac/rules.py:3 rbac -> audit" in text
     assert "session 1: cut off exactly by first-edit at a.py" in text
     assert re.search(r"R3 +FAIL +wrong", text)
+
+
+def test_a_breach_of_the_notes_limit_is_reported() -> None:
+    """In every report of a run and of a trial, with the tokenizer; notes within their limit are no remark, and the
+    score is what it was."""
+    over = NotesUse(file="state.md", tokens=612, limit=500, tokenizer="t", within=False)
+    kept = over.model_copy(update={"tokens": 499, "within": True})
+    breach, within = "state.md: 612 of 500 tokens (t), above its limit", "state.md: 499 of 500 tokens (t)"
+
+    def noted(use: NotesUse, agent: str) -> Scorecard:
+        made = card(3, agent=agent)
+        return made.model_copy(
+            update={"sessions": [one.model_copy(update={"notes_use": use}) for one in made.sessions]}
+        )
+
+    summary = summarize("r", ["a", "b"], {"a": noted(over, "long"), "b": noted(kept, "short")})
+    long, short = summary.cells
+    assert (long.reasons, short.reasons) == ((breach,), ())
+    assert long.net == short.net == 3
+    out = io.StringIO()
+    print_run(summary, console(out))
+    assert "above its limit" in " ".join(out.getvalue().split())
+    for text in (summary_markdown(summary), summary_json(summary).decode(), report_html(summary)):
+        assert text.replace("\\", "").count("above its limit") >= 1
+    out = io.StringIO()
+    print_scorecard(noted(over, "long"), console(out))
+    print_scorecard(noted(kept, "short"), console(out))
+    assert out.getvalue().count(breach) == out.getvalue().count(within) == 2
 
 
 class Terminal(io.StringIO):

@@ -100,7 +100,10 @@ def test_whole_answers_until_the_budget_is_spent(
 
     went_on_without_tools(result)
     usage, said, output = session(result, 1)
-    assert reached_the_agent(said, output)
+    assert said
+    # Of an answer without a call mini-swe-agent prints only that it was none.
+    assert reached_the_agent(said, output) or agent == "mini-swe-agent"
+    assert "budget for this session is used up" in " ".join(output.split())
     assert (usage["turns"], usage["report"]["failure"]) == (2, None)
     assert 0 < usage["report"]["totals"]["counted"]["completion"] <= 2 * CAP
     (card,) = result.scorecards.values()

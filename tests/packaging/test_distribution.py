@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from takeover.trials.toolkit import toolkit_sha256
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LISTED = PROJECT["tool"]["setuptools"]["packages"]
@@ -110,3 +112,14 @@ def test_the_wheel_runs_from_site_packages(distributions: tuple[Path, Path], tmp
     code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import takeover; print(takeover.__file__)"
     done = subprocess.run([sys.executable, "-c", code, str(site)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(site / "takeover" / "__init__.py")
+
+
+@pytest.mark.slow
+def test_what_is_installed_has_the_hash_of_its_sources(distributions: tuple[Path, Path], tmp_path: Path) -> None:
+    """A run that a clone began can be gone on with by the wheel of the same sources: `toolkit_sha256` is one."""
+    with tarfile.open(distributions[0]) as archive:
+        archive.extractall(tmp_path / "sdist", filter="data")
+    with zipfile.ZipFile(distributions[1]) as wheel:
+        wheel.extractall(tmp_path / "site")
+    (source,) = (tmp_path / "sdist").iterdir()
+    assert toolkit_sha256(source) == toolkit_sha256(tmp_path / "site" / "takeover")

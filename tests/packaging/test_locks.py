@@ -7,10 +7,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME, DEVELOPMENT = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
-LOCKS = [RUNTIME, DEVELOPMENT, *sorted(ROOT.glob("images/agents/*/requirements.lock"))]
+LOCKS = [
+    RUNTIME,
+    DEVELOPMENT,
+    *sorted(ROOT.glob("images/*/**/requirements.lock")),
+    ROOT / "tests/model/requirements.lock",
+]
 PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*\])?==(?P<version>[^ ;\\]+)(?P<rest>.*)")
 
 
@@ -56,6 +62,12 @@ def test_tests_run_on_what_is_shipped() -> None:
     assert pins(RUNTIME) <= pins(DEVELOPMENT)
 
 
-def test_the_real_harness_is_the_published_one() -> None:
-    """mini-swe-agent comes from its own release, at the version that was tried."""
-    assert ("mini-swe-agent", "2.4.6") in pins(ROOT / "images/agents/mini-swe-agent/requirements.lock")
+@pytest.mark.parametrize(
+    ("recipe", "package"),
+    [("mini-swe-agent", "mini-swe-agent"), ("aider", "aider-chat"), ("openhands", "openhands-sdk")],
+)
+def test_agents_are_the_published_ones(recipe: str, package: str) -> None:
+    """Each comes from its own release, at the version that its recipe names."""
+    folder = ROOT / "images/agents" / recipe
+    version = yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["version"]
+    assert (package, version) in pins(folder / "requirements.lock")

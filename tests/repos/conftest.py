@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from pathlib import Path
 
 import pytest
+from trialruns import absent
 
 # So that tests here can `from small_codebase import RELEASE`; tests/ is no package.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -50,9 +50,7 @@ def shipped() -> Shipped:
         try:
             files_of(task.known.archive)
         except InputError as error:
-            if os.environ.get("CI"):
-                pytest.fail(str(error))
-            pytest.skip(str(error))
+            absent(str(error))
         return task
 
     return load

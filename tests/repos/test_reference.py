@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from asking import answers, flipped
 from small_codebase import Shipped
+from trialruns import need_image
 
 from takeover.repos.conduct import remarks
 from takeover.repos.load import load_repo_task
@@ -15,7 +16,7 @@ from takeover.repos.reference import Edit, load_reference, mended
 from takeover.repos.task import RepoTask
 from takeover.repos.visible import VisibleVerdict, run_visible
 from takeover.sandbox.engine import DockerEngine
-from takeover.sandbox.errors import InputError, MachineryError
+from takeover.sandbox.errors import InputError
 from takeover.sandbox.store import SnapshotStore
 from takeover.sandbox.tree import Manifest
 
@@ -98,10 +99,7 @@ def test_the_releases_own_tests_stay_green_with_each(
 def own_tests(engine: DockerEngine, store: SnapshotStore, task: RepoTask, bugs: list[str]) -> VisibleVerdict:
     """The verdict of the release's own tests with some bugs mended."""
     assert task.visible is not None
-    try:
-        engine.image(f"takeover-{task.visible.image}:latest")
-    except MachineryError as error:
-        pytest.skip(f"{error} ({error.hint})")
+    need_image(engine, task.visible.image)
     verdict = run_visible(engine, store, task, store.put_files(mended(task.files, load_reference(task), bugs)))
     assert verdict is not None
     assert verdict.passed or verdict.failed, verdict.evidence

@@ -109,3 +109,12 @@ def test_a_look_without_lines_is_at_the_whole_file() -> None:
     assert rereads([span("a")], [span("a")], {"a": 7}) == Rereads(1, 1, 7)
     assert rereads([span("a")], [span("a")], {}) == Rereads(1, 1, None)
     assert session_rereads([[span("a")]], {}) is None
+
+
+def test_lines_of_files_that_are_gone_cost_nothing() -> None:
+    """An agent may name ten million lines of thousands of files that nobody has."""
+    before = [span(f"gone{number}", 1 + number, 10_000_000) for number in range(2000)]
+    before += [span("gone0", first, first + 5) for first in range(1, 2000, 3)]
+
+    assert rereads(before, before[:2000], {}).views == 2000
+    assert rereads([span("a", 1, 3), span("a", 9, 9), span("a", 3, 5)], [span("a", 2, 20)], {}) == Rereads(1, 1, 5)

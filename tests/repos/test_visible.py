@@ -63,6 +63,9 @@ def test_the_tests_are_those_of_the_start(folder: Path) -> None:
         "pytest.ini": b"bad\n",
         "setup.cfg": b"bad\n",
         "src/sitecustomize.py": b"bad\n",
+        # From here pytest would take a plugin.
+        "src/bad-1.dist-info/entry_points.txt": b"[pytest11]\nbad = bad\n",
+        "Bad.EGG-info/entry_points.txt": b"[pytest11]\nbad = bad\n",
         "src/tally/more.py": b"x = 1\n",
     }
     items = [(plain_file(path, data), io.BytesIO(data)) for path, data in sorted(left.items())]
@@ -75,6 +78,7 @@ def test_the_tests_are_those_of_the_start(folder: Path) -> None:
     assert tree["src/tally/more.py"] == b"x = 1\n"
     assert canaries.path in tree
     assert not {"tests/conftest.py", "conftest.py", "pytest.ini", "src/sitecustomize.py"} & set(tree)
+    assert not any("entry_points" in path for path in tree)
 
 
 def test_a_folder_for_a_file_of_ours_is_replaced(folder: Path) -> None:

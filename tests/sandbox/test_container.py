@@ -45,6 +45,7 @@ def test_it_is_shut_in(sent: dict[str, Any]) -> None:
     host = sent["config"]["HostConfig"]
 
     assert host["NetworkMode"] == "none"
+    assert sent["config"]["NetworkDisabled"] is True
     assert host["CapDrop"] == ["ALL"]
     assert sorted(host["CapAdd"]) == ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"]
     assert host["SecurityOpt"] == ["no-new-privileges"]

@@ -165,6 +165,14 @@ def test_an_agents_image_is_taken_as_it_is(engine: DockerEngine, image: str, tok
     assert sandbox.image.command == ("python3", "-c", "1")
 
 
+def test_an_id_is_looked_up_once(engine: DockerEngine, image: str) -> None:
+    """What an id names never changes, so a run asks for it once; a name may be given to another image."""
+    known = engine.image(engine.image(image).id)
+
+    assert engine.image(known.id) is known
+    assert engine.image(image) is not engine.image(image)
+
+
 def test_an_image_with_an_unknown_user_is_unfit(engine: DockerEngine, image: str, token: str) -> None:
     """What the image itself got wrong is said so, and leaves no container."""
     with derived(engine, image, token, User="no-such-user") as agent, pytest.raises(ImageUnfit):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import shutil
 import subprocess
+import tarfile
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +16,12 @@ from pathlib import Path
 import pytest
 import zstandard
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from strategies import Content, trees
 
 from takeover.sandbox.caps import Caps
 from takeover.sandbox.errors import InputError, StorageError
-from takeover.sandbox.snapshot import Omission
+from takeover.sandbox.snapshot import Omission, header, next_item
 from takeover.sandbox.store import SnapshotStore, SnapshotWriter
 from takeover.sandbox.tree import TreeItem
 
@@ -40,6 +43,43 @@ def test_any_tree_round_trips(shared: SnapshotStore, tree: list[Content]) -> Non
     for item, data in tree:
         if item.kind == "f":
             assert snapshot.manifest[item.path].sha256 == hashlib.sha256(data).hexdigest()
+
+
+LENGTHS = st.sampled_from([1, 97, 98, 99, 100, 101, 300])
+MADE_OF = st.sampled_from(["a", "é", "\udc80", " "])
+
+
+@given(
+    name=st.tuples(LENGTHS, MADE_OF),
+    target=st.none() | st.tuples(LENGTHS, MADE_OF),
+    mode=st.integers(0, 0o7777),
+    size=st.none() | st.sampled_from([0, 1, 511, 512, 8**11 - 1, 8**11, 8**12]),
+)
+def test_headers_are_those_of_tarfile(
+    name: tuple[int, str], target: tuple[int, str] | None, mode: int, size: int | None
+) -> None:
+    """Byte for byte, about every limit of a field; and they are read back as what they were made of."""
+    if target is not None:
+        item = TreeItem(name[1] * name[0], "l", 0o777, target=target[1] * target[0])
+    else:
+        item = TreeItem(name[1] * name[0], "d" if size is None else "f", mode, size or 0)
+    info = tarfile.TarInfo(item.path)
+    info.type = {"f": tarfile.REGTYPE, "d": tarfile.DIRTYPE, "l": tarfile.SYMTYPE}[item.kind]
+    info.mode, info.size, info.linkname = item.mode, item.size, item.target or ""
+    blocks = header(item)
+
+    assert blocks == info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
+    assert next_item(io.BytesIO(blocks).read) == item
+
+
+def test_a_damaged_header_is_no_item() -> None:
+    """Any byte of it that changes is seen."""
+    whole = header(TreeItem("a/b.py", "f", 0o644, 77))
+    for position in range(345):
+        block = bytearray(whole)
+        block[position] ^= 0x55
+        with pytest.raises(StorageError, match="not a snapshot"):
+            next_item(io.BytesIO(block).read)
 
 
 @given(tree=trees())

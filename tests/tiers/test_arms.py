@@ -59,7 +59,7 @@ BROKEN = {
         "my_arm/arm.yaml:6: history: Input should be 'full'",
     ),
     "unknown value": ("files/AGENTS.md", "<<state_tokens>>", "<<states>>", "my_arm/files/AGENTS.md:3: unknown value"),
-    "no directive": ("files/AGENTS.md", "1. Read", "#:for Read", "my_arm/files/AGENTS.md:5: not a directive"),
+    "no directive": ("files/AGENTS.md", "1. Read", "#:for Read", "my_arm/files/AGENTS.md:6: not a directive"),
 }
 
 

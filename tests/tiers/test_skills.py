@@ -91,7 +91,7 @@ class TestPacks:
 
     def test_command(self) -> None:
         """Where the agent lies in a sandbox."""
-        assert scripted_command("nop") == ("python3", "/takeover-home/agent/agent.py", "nop")
+        assert scripted_command("nop") == ("python3", "-S", "-B", "/takeover-home/agent/agent.py", "nop")
 
 
 class TestTable:

@@ -53,7 +53,9 @@ class MadeRun:
         self.freeze()
 
     def freeze(self) -> None:
-        identity = {"schema_version": 1, "trials": self.names, "settings": self.settings}
+        hashes = dict.fromkeys(("toolkit", "toolkit_sha256", "guest_sha256"), "0")
+        empty: dict[str, object] = {"tasks": [], "arms": [], "agents": [], "images": {}}
+        identity = {"schema_version": 1, **hashes, **empty, "trials": self.names, "settings": self.settings}
         write_json(self.paths.identity, identity)
 
     def trial(self, arm: str, agent: str, net: int, tokens: int | None = None, source: str = "metered") -> str:
@@ -240,7 +242,7 @@ def test_a_folder_that_is_no_run_is_listed_with_the_reason(tmp_path: Path, run: 
         "broken": b"{",
         "later": b'{"schema_version": 2}',
         "deep": b'{"schema_version": 1, "trials": 5}',
-        "outside": b'{"schema_version": 1, "trials": ["../../mine/trials/x"]}',
+        "outside": json.dumps({**json.loads(run.paths.identity.read_bytes()), "trials": ["../x"]}).encode(),
     }
     for name, data in bad.items():
         (tmp_path / "runs" / name).mkdir()

@@ -87,8 +87,14 @@ def test_two_processes_do_not_work_on_one_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [(b"{", "run.json:1: not JSON"), (b"\xff", "cannot be read"), (None, "no such file")],
-    ids=["cut", "bytes", "absent"],
+    [
+        (b"{", "run.json:1: not JSON"),
+        (b"\xff", "cannot be read"),
+        (b"[" * 100_000, "cannot be read"),
+        (b"1" * 5000, "cannot be read"),
+        (None, "no such file"),
+    ],
+    ids=["cut", "bytes", "deep", "digits", "absent"],
 )
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes | None, complaint: str) -> None:
     """What cannot be read is named with its place."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from trialruns import run_all
+from trialruns import absent, need_image, run_all
 
 from takeover.grader.scorecard import Retention, Scorecard
 from takeover.repos.scripted import TRICKS
 from takeover.sandbox.engine import DockerEngine
-from takeover.sandbox.errors import InputError, MachineryError
+from takeover.sandbox.errors import InputError
 from takeover.tiers.arms import load_arm
 from takeover.trials.agents import resolve_agent
 from takeover.trials.plan import Plan, make_plan
@@ -38,17 +38,14 @@ def plan_on_click(arms: tuple[str, ...], agents: tuple[str, ...]) -> Plan:
     try:
         cells = [(task, load_arm(arm, task)) for arm in arms]
     except InputError as error:
-        pytest.skip(str(error))
+        absent(str(error))
     return make_plan(cells, [resolve_agent(name) for name in agents])
 
 
 @pytest.fixture(scope="module")
 def clicked(engine: DockerEngine, key: Signer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scorecard]:
     """The scorecards of all of them: the honest in both arms, the dishonest and the rest of their twins in one."""
-    try:
-        engine.image("takeover-repos-click:latest")
-    except MachineryError as error:
-        pytest.skip(f"{error} ({error.hint})")
+    need_image(engine, "repos-click")
     folder = tmp_path_factory.mktemp("click")
     honest = run_all(engine, folder / "honest", plan_on_click(("Vanilla", "State_MD_Only"), tuple(KNOWN)), key)
     cheats = run_all(engine, folder / "cheats", plan_on_click(("State_MD_Only",), ("first-only", *TRICKS)), key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from trialruns import need_image, run_all
+from trialruns import absent, need_image, run_all
 
 from takeover.repos.visible import ID
 from takeover.sandbox.engine import DockerEngine
@@ -32,7 +32,7 @@ def sorted_out(engine: DockerEngine, key: Signer, tmp_path_factory: pytest.TempP
     try:
         arm = load_arm("Vanilla", task)
     except InputError as error:
-        pytest.skip(str(error))
+        absent(str(error))
     plan = make_plan([(task, arm)], [resolve_agent(name) for name in RESOLVED])
     return run_all(engine, tmp_path_factory.mktemp("isort") / "run", plan, key)
 

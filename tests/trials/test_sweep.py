@@ -16,7 +16,7 @@ from takeover.sandbox.store import SnapshotStore
 from takeover.tiers.arms import load_arm
 from takeover.tiers.load import load_task
 from takeover.trials.agents import resolve_agent
-from takeover.trials.curves import Curves, area, curves_json, parse_curves, wave_curves, write_wave_curves
+from takeover.trials.curves import Curves, area, curve_tables, curves_json, parse_curves, wave_curves, write_wave_curves
 from takeover.trials.difftext import Shelf, changes
 from takeover.trials.plan import Plan, Settings, make_plan
 from takeover.trials.plot import curves_svg
@@ -170,6 +170,17 @@ def test_the_curve_by_wave_counts_each_wave_for_itself(tmp_path: Path) -> None:
     assert wave_curves(cards, lambda card: None) == []
     assert wave_curves(cards) == []
     assert write_wave_curves(tmp_path, {"a": cards[0]}) is None
+
+
+def test_a_run_in_waves_has_a_table_of_them() -> None:
+    """What is kept of each wave and the area stand in the run's own table and, as data, in summary.json."""
+    cards = {"a": scorecard(["R1", "R2", "R3", "R7"]), "b": scorecard(["R1"], agent="b")}
+    (table,) = curve_tables(cards, lambda card: WAVES if card.agent != "b" else WAVES[:2])
+
+    assert table.headings == ("agent", "arm", "wave 1", "wave 2", "wave 3", "area")
+    assert [row[2:] for row in table.rows] == [("2/2", "1/4", "1/2", "0.5"), ("1/2", "0/4", "", "0.25")]
+    assert [row["area"] for row in table.data] == [0.5, 0.25]
+    assert curve_tables(cards, lambda card: None) == ()
 
 
 def test_curves_are_refused_with_the_field(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 
 from takeover.sandbox.gateway.exchange import HttpRequest, ResponsePart
 from takeover.sandbox.gateway.gateway import Gateway
-from takeover.sandbox.gateway.real import Real, Target
+from takeover.sandbox.gateway.real import Real
 from takeover.sandbox.gateway.redaction import Secret
 from takeover.sandbox.gateway.routes import Api
+from takeover.sandbox.gateway.targets import Target
 from takeover.sandbox.gateway.upstream import Upstream
 from takeover.sandbox.gateway.volatile import NOTHING_VOLATILE, Volatile
 

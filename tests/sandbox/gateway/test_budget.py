@@ -151,3 +151,17 @@ def test_no_budget_is_overrun_at_once() -> None:
 
     assert made == run.spent.calls == 50
     assert run.spent.tokens <= 3000
+
+
+def test_what_was_spent_before_is_the_trials_alone() -> None:
+    """A session that is used again takes from the trial's budget; the run's has had it already."""
+    run = Budget("run", Limits(calls=10), spent=Spent(calls=3))
+    trial = Budget("trial", Limits(calls=4), within=run)
+    trial.had(Spent(calls=3, tokens=5))
+    assert (trial.spent, run.spent) == (Spent(calls=3, tokens=5), Spent(calls=3))
+    first = trial.reserve(Ask(1, 1, 1.0))
+    assert isinstance(first, Grant)
+    first.settle(seconds=0.5, tokens=1, cost=0)
+    assert first.used == Spent(1, 0.5, 1, 0, 0)
+    assert trial.reserve(Ask(1, 1, 1.0)) == Exhausted("trial", "calls")
+    assert run.spent.calls == 4

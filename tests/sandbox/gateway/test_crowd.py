@@ -13,9 +13,10 @@ from gateway_kit import KEY, ask, chat_answer, send, serving
 
 from takeover.sandbox.gateway.budget import Budget, Limits
 from takeover.sandbox.gateway.gateway import Files, Gateway
-from takeover.sandbox.gateway.real import Real, Target
+from takeover.sandbox.gateway.real import Real
 from takeover.sandbox.gateway.redaction import Secret
 from takeover.sandbox.gateway.routes import Api
+from takeover.sandbox.gateway.targets import Target
 from takeover.sandbox.gateway.volatile import NOTHING_VOLATILE
 
 SESSIONS, CALLS = 100, 3

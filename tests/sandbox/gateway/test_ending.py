@@ -15,12 +15,13 @@ from takeover.sandbox.gateway.cassette import CassetteWriter
 from takeover.sandbox.gateway.desk import Desk
 from takeover.sandbox.gateway.exchange import Gone, HttpRequest, ResponsePart
 from takeover.sandbox.gateway.gateway import Files, Gateway, Report
-from takeover.sandbox.gateway.real import Real, Target
+from takeover.sandbox.gateway.real import Real
 from takeover.sandbox.gateway.recording import Recording
 from takeover.sandbox.gateway.redaction import MARK, Redactor, Secret
 from takeover.sandbox.gateway.replay import Replaying
 from takeover.sandbox.gateway.routes import Api
 from takeover.sandbox.gateway.settings import Settings
+from takeover.sandbox.gateway.targets import Target
 from takeover.sandbox.gateway.upstream import Answer, Upstream, UpstreamCall
 from takeover.sandbox.gateway.volatile import NOTHING_VOLATILE
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +220,30 @@ def test_turns_cut_before_the_next_turn() -> None:
     assert [response.status for response in last] == [404, 404]
     assert len(watched.calls) == 4
     assert [(one.rule, one.turns, one.exact) for one in fired] == [("turns:2", 2, True)]
+
+
+@pytest.mark.parametrize("rule", ["turns:2", "tokens:200"])
+def test_turns_asked_at_once_are_no_more(rule: str) -> None:
+    """An agent that asks ten times at once gets the turns that the rule allows, and is cut off all the same."""
+    held = threading.Event()
+
+    class Holding(Watched):
+        def send(self, call: UpstreamCall) -> Answer:
+            held.wait(10)
+            return super().send(call)
+
+    fired: list[Fired] = []
+    watched = Holding()
+    with Gateway(watched, rule=cutoff.parse(rule), on_cutoff=fired.append) as gateway:
+        with ThreadPoolExecutor(10) as pool:
+            asked = [pool.submit(send, gateway, ask(Api.CHAT, str(number))) for number in range(10)]
+            held.set()
+            statuses = sorted(one.result().status or 0 for one in asked)
+        turns = gateway.report().totals.turns
+
+    assert statuses == [200] * 2 + [404] * 8
+    assert (len(watched.calls), turns, len(fired)) == (2, 2, 1)
+    assert (fired[0].turns, fired[0].exact) == (2, True)
 
 
 def test_tokens_cut_before_the_next_turn() -> None:

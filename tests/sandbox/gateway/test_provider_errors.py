@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from gateway_kit import APIS, Canned, ask, canned, chat_answer, chat_chunk, collect, provider, real, send, sse, streamed
 
+from takeover.sandbox.cutoff import parse
 from takeover.sandbox.gateway.account import Tokens
 from takeover.sandbox.gateway.budget import Budget, Limits
 from takeover.sandbox.gateway.exchange import Gone
@@ -260,6 +261,26 @@ def test_when_the_agent_hangs_up_no_one_waits_for_ever() -> None:
 
     assert (totals.answers, totals.failures, totals.billed_unknown) == (0, 1, 1)
     assert not totals.ended_on_failure
+
+
+def test_who_hangs_up_on_an_answer_and_goes_on_has_had_it() -> None:
+    """Its words were read, so it is a turn, and tokens that nobody knows; where the session ends there it is neither."""
+    hold = threading.Event()
+    answers = [streamed(STREAM[0], STREAM[1], hold=hold), streamed(*STREAM, *USAGE)]
+    with provider(*answers) as server, real(server.url) as upstream:
+        with Gateway(upstream, Settings(drain=0.1), rule=parse("turns:2")) as gateway:
+            parts = gateway.handle(ask(Api.CHAT, stream=True))
+            next(parts)
+            parts.close()  # type: ignore[attr-defined]
+            before = gateway.report()
+            send(gateway, ask(Api.CHAT, stream=True))
+            after = gateway.report()
+            last = send(gateway, ask(Api.CHAT, stream=True))
+        hold.set()
+
+    assert (before.totals.turns, before.tokens) == (0, 0)
+    assert (after.totals.turns, after.tokens, after.totals.unmetered) == (2, None, 1)
+    assert last.status == 404
 
 
 def test_closing_breaks_off_what_is_under_way() -> None:

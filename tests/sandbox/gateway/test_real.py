@@ -14,10 +14,12 @@ from gateway_kit import APIS, KEY, Canned, ask, canned, chat_answer, post, provi
 from takeover.sandbox.errors import InputError
 from takeover.sandbox.gateway.exchange import HttpRequest
 from takeover.sandbox.gateway.gateway import Gateway
-from takeover.sandbox.gateway.real import Real, real_targets, server_targets, trust
+from takeover.sandbox.gateway.real import Real
 from takeover.sandbox.gateway.redaction import Redactor, Secret
 from takeover.sandbox.gateway.routes import Api
+from takeover.sandbox.gateway.settings import Pinned, Settings
 from takeover.sandbox.gateway.supply import Source, open_supply
+from takeover.sandbox.gateway.targets import Target, real_targets, server_targets, trust
 from takeover.sandbox.gateway.upstream import ModelUnavailable
 from takeover.sandbox.gateway.volatile import NOTHING_VOLATILE
 
@@ -109,6 +111,32 @@ def test_a_redirect_is_refused(status: int) -> None:
     assert "redirect" in str(gateway.failure)
 
 
+def test_an_agent_that_has_a_model_asks_for_none_elsewhere() -> None:
+    """A provider without a key fails the session of an agent that has no other; later it is a door that is closed.
+
+    So is a model that the key may not use.
+    """
+    barred = canned({"error": {"message": "no access to this model"}}, 403)
+    for answers, failed in (([barred], True), ([canned(chat_answer()), barred], False)):
+        with provider(*answers) as server, real(server.url) as upstream, Gateway(upstream) as gateway:
+            for _ in answers:
+                response = send(gateway, ask(Api.CHAT))
+        assert (response.status, gateway.failure is not None) == ((404, True) if failed else (403, False))
+    with provider(canned(chat_answer())) as server:
+        targets = {"openai": Target(server.url, Secret(KEY), "KEY"), "gemini": Target(server.url, None, "KEY")}
+        failures, statuses = [], []
+        for order in ([Api.GEMINI], [Api.CHAT, Api.GEMINI, Api.CHAT]):
+            with Gateway(Real(targets).upstream("t.1/1-session", NOTHING_VOLATILE)) as gateway:
+                statuses.append([send(gateway, ask(api)).status for api in order])
+                failures.append(gateway.failure)
+                kinds = {one.kind for one in gateway.report().findings}
+
+    assert statuses == [[404], [200, 404, 200]]
+    assert isinstance(failures[0], ModelUnavailable)
+    assert failures[1] is None
+    assert "no_key" in kinds
+
+
 def test_an_error_that_quotes_the_key_is_cleaned() -> None:
     """What a provider says of a key does not reach the agent."""
     said = canned({"error": {"message": f"Incorrect key {KEY}"}}, 418)
@@ -146,6 +174,20 @@ def test_a_server_of_ones_own_gets_no_providers_key() -> None:
             sent = {seen.headers.get("authorization") for seen in server.seen}
             assert sent == ({"Bearer local-key-1234"} if own else {None})
             assert server.seen[0].path == "/v1/chat/completions"
+
+
+def test_a_server_of_ones_own_is_told_the_cap_by_both_names() -> None:
+    """Some know only `max_tokens`, and would go on without end; an agent's own lower one stays. OpenAI gets one name."""
+    with provider(canned(chat_answer())) as server:
+        for targets in (server_targets(server.url, {}), {"openai": Target(server.url, Secret(KEY), "KEY")}):
+            upstream = Real(targets).upstream("t.1/1-session", NOTHING_VOLATILE)
+            with Gateway(upstream, Settings(Pinned(output_cap=48))) as gateway:
+                for more in ({}, {"max_tokens": 9}, {"max_completion_tokens": 99}):
+                    send(gateway, ask(Api.CHAT, **more))
+            upstream.close()
+    caps = [(seen.json().get("max_tokens"), seen.json().get("max_completion_tokens")) for seen in server.seen]
+
+    assert caps == [(48, 48), (9, None), (48, 48), (None, 48), (9, None), (None, 48)]
 
 
 @pytest.mark.parametrize(

@@ -85,3 +85,15 @@ def test_what_is_no_secret_stays() -> None:
     redactor = Redactor([Secret("x"), Secret("EMPTY"), Secret("dummy"), Secret("")])
 
     assert redactor.text("x EMPTY dummy") == "x EMPTY dummy"
+
+
+@given(st.data())
+def test_a_key_in_a_stream_of_bytes(data: st.DataObject) -> None:
+    """However the bytes are cut: the key is out, everything else is in, nothing is lost at the end."""
+    before, after = data.draw(st.binary(max_size=20)), data.draw(st.binary(max_size=20))
+    stream = before + KEY.encode() + after
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
+    growing = REDACTOR.growing_data()
+    pieces = [growing.add(stream[start:end]) for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    assert b"".join([*pieces, growing.end()]) == REDACTOR.data(stream)
+    assert KEY.encode() not in b"".join(pieces)

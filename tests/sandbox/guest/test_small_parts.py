@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import os
+import random
+import struct
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -91,10 +95,34 @@ def test_extensions_are_cut_off() -> None:
 @relaxed
 @given(st.one_of(st.binary(max_size=600), st.binary(max_size=40).map(lambda rest: QUERY[:12] + rest)))
 def test_dns_takes_any_datagram(datagram: bytes) -> None:
-    """Whatever comes: an answer marked as one and no longer than the question, or silence."""
+    """Whatever comes: an answer marked as one and, but for the address, no longer than the question, or silence."""
     reply = dns.answer(datagram)
 
-    assert reply is None or (reply[2] & 0x80 and len(reply) <= len(datagram))
+    assert reply is None or (reply[2] & 0x80 and len(reply) <= len(datagram) + 28)
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"), [(1, bytes([127, 0, 0, 1])), (28, bytes(15) + b"\1"), (16, b""), (255, b"")]
+)
+def test_localhost_is_known(kind: int, address: bytes) -> None:
+    """By both its addresses and in any case; of another kind there is nothing to tell, and it exists all the same."""
+    query = QUERY[:12] + b"\x09LocalHost\0" + struct.pack(">HH", kind, 1)
+    reply = dns.answer(query)
+
+    assert reply is not None
+    assert reply[3] & 0x0F == 0
+    assert reply[7] == bool(address)
+    assert reply[12:].startswith(query[12:])
+    assert reply[len(query) :][12:] == address
+
+
+@pytest.mark.parametrize("name", [b"\x09localhosu\0", b"\x09localhost\1x\0", b"\1x\x09localhost\0", b"\0"])
+def test_what_resembles_localhost_is_not_it(name: bytes) -> None:
+    """NXDOMAIN."""
+    reply = dns.answer(QUERY[:12] + name + b"\0\1\0\1")
+
+    assert reply is not None
+    assert reply[3] & 0x0F == 3
 
 
 def test_dns_does_not_answer_answers() -> None:
@@ -181,3 +209,53 @@ def test_boot_ends_quietly_when_nobody_is_there() -> None:
     done = subprocess.run([sys.executable, "-c", boot.BOOT], input=b"\0\0", capture_output=True, check=False)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def exported(root: Path, cap: int) -> tuple[list[str], files.Exporter]:
+    exporter = files.Exporter(str(root), files.Caps(cap, 1 << 30, 100, 4096))
+    return [item[0] for header, _ in exporter.frames() for item in header["items"]], exporter
+
+
+NAMES = st.lists(st.text("ab", min_size=1, max_size=2), min_size=1, max_size=4).map("/".join)
+
+
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(NAMES, max_size=25), st.integers(0, 30), st.randoms(use_true_random=False))
+def test_what_an_export_leaves_out_depends_on_the_tree_alone(
+    tmp_path_factory: pytest.TempPathFactory, paths: list[str], cap: int, order: random.Random
+) -> None:
+    """Beyond the cap the first items in canonical order are taken, in whatever order they were made and are listed."""
+    root = tmp_path_factory.mktemp("tree")
+    order.shuffle(paths)
+    for path in paths:
+        with contextlib.suppress(OSError):  # a file where another path has a folder
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).touch()
+    everything, _ = exported(root, 1000)
+    taken, exporter = exported(root, cap)
+
+    assert everything == sorted(
+        (str(path.relative_to(root)) for path in root.rglob("*")), key=lambda path: path.split("/")
+    )
+    assert taken == everything[:cap]
+    assert exporter.complete is (cap >= len(everything))
+    cut = [path for path, reason in exporter.omitted if reason == "files"]
+    assert len(cut) == len(set(cut))
+    # Each folder that misses something is named, or lies in one that is not there at all.
+    missing = {str(Path(path).parent).strip(".") for path in everything[cap:]}
+    assert {path for path in missing if not path or path in taken} == set(cut)
+
+
+def test_an_export_holds_no_more_names_than_it_may_take(tmp_path: Path) -> None:
+    """A folder of many names costs the memory of the cap, not that of the folder."""
+    for name in range(20_000):
+        (tmp_path / f"{name:06}{'x' * 200}").touch()
+
+    def peak(cap: int) -> int:
+        tracemalloc.start()
+        exported(tmp_path, cap)
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    assert peak(10) < 1 << 20 < peak(20_000)

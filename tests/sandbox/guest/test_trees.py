@@ -282,7 +282,7 @@ MANY = (
 
 
 def test_very_many_files(open_guest: Opener) -> None:
-    """The cap on files is hit at once, not after a walk through all of them."""
+    """The cap on files ends the walk: of what lies beyond it, only folders on the way are looked into."""
     with open_guest(limits=Limits(inodes=0, workspace=1 << 30, memory=4 << 30)) as (guest, _):
         guest.hello()
         guest.run(["python3", "-c", MANY], wall=120)

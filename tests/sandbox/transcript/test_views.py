@@ -218,6 +218,19 @@ def test_what_failed_or_never_ran_does_not_count() -> None:
     assert () == extract_spans(_transcript(unanswered, None))
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ["error: the text occurs 0 times", "Error: no such text", "[An error occurred during execution.]", " ERROR : x"],
+)
+def test_a_format_without_a_flag_for_failures_has_them_in_the_text(answer: str) -> None:
+    """A tool's short answer that begins by telling of an error; not one that tells of errors further on."""
+    edit = ToolCall(tool_call_id="c", function_name="edit", arguments={"path": "/w/a.py", "old": "x", "new": "y"})
+
+    assert () == extract_spans(_transcript(edit, Result(source_call_id="c", content=answer)))
+    assert 1 == len(extract_spans(_transcript(edit, Result(source_call_id="c", content=f"edited; {answer}"))))
+    assert 1 == len(extract_spans(_transcript(edit, Result(source_call_id="c", content="errors = []\n"))))
+
+
 def test_a_file_that_was_not_there_was_not_seen() -> None:
     """A view of which the shell said that there is no such file does not count; the other one does."""
     call = ToolCall(tool_call_id="c", function_name="bash", arguments={"command": "cat a.py b.py"})
