@@ -9,6 +9,9 @@ from dataclasses import asdict, dataclass
 from .scorecard import COUNTED, NotesUse, Scorecard
 from .text import one_line, path_text, ranges
 
+# What an agent did on its way; the other notes are about what could not be read.
+_CONDUCT = frozenset({"tampered", "other_release", "vendored", "rewritten", "stdlib_shadowed", "environment"})
+
 
 @dataclass(frozen=True)
 class Totals:
@@ -137,6 +140,13 @@ def breaches(card: Scorecard) -> list[str]:
     return [limit_text(use) for use in uses]
 
 
+def conduct(card: Scorecard) -> str:
+    """In a line, what a trial did to come by its points that is worth a look, and costs none; "" for nothing."""
+    notes = card.retention.notes if card.retention else ()
+    kinds = dict.fromkeys(note.kind for note in notes if note.kind in _CONDUCT)
+    return f"noted: {', '.join(kinds)}" if kinds else ""
+
+
 def summary_json(summary: RunSummary) -> bytes:
     """summary.json: totals, cells, and a line for each trial."""
     trials = [
@@ -177,7 +187,9 @@ def _cell(key: tuple[str, str, str, str], cards: Sequence[Scorecard]) -> Cell:
         total=max((verdict.raw.total for verdict in verdicts), default=None),
         tes=_mean(tes, count) if len(tes) == len(verdicts) else None,
         tokens=_mean(known, len(known)) if len(known) == count else None,
-        reasons=tuple(dict.fromkeys(text for card in cards for text in (reason(card), *breaches(card)) if text)),
+        reasons=tuple(
+            dict.fromkeys(text for card in cards for text in (reason(card), *breaches(card), conduct(card)) if text)
+        ),
     )
 
 

@@ -43,8 +43,18 @@ class Answer:
         return repr(self.value)[:200] if self.why is None else self.why[:200]
 
     def same(self, other: Answer) -> bool:
-        """Equal in every type and depth: `1` is not `True`."""
-        return (repr(self.value), self.why) == (repr(other.value), other.why)
+        """Equal in every type and depth, as the grader has it: `1` is not `True`, and keys have no order."""
+        return (_canonical(self.value), self.why) == (_canonical(other.value), other.why)
+
+
+def _canonical(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(sorted(f'{_canonical(key)}: {_canonical(one)}' for key, one in value.items()))}}}"
+    if isinstance(value, set | frozenset):
+        return f"{type(value).__name__}({', '.join(sorted(map(_canonical, value)))})"
+    if isinstance(value, list | tuple):
+        return f"{type(value).__name__}({', '.join(map(_canonical, value))})"
+    return repr(value)
 
 
 # Runs every probe once over these files, each in a fresh process of a fresh sandbox; folders come before the workspace.
@@ -123,11 +133,26 @@ def refusals(
                 found.append(f"{bug.id}: does not fail at base: it gives what is expected, {right.shown}")
             elif base[index][0].why is not None:
                 found.append(f"{bug.id}: gives no value at base: {base[index][0].shown}")
+            elif not _is_kept(base[index][0].value):
+                found.append(
+                    f"{bug.id}: leaves {base[index][0].shown} at base; only numbers, texts, lists and dicts can be kept"
+                )
             elif fixed and not fixed[index][0].same(right):
                 found.append(
                     f"{bug.id}: does not pass at the fixed release: {fixed[index][0].shown}, expected {right.shown}"
                 )
     return found
+
+
+def _is_kept(value: object) -> bool:
+    """Whether bugs.yaml can hold it and give the same back."""
+    if isinstance(value, list):
+        return all(map(_is_kept, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_kept(key) and _is_kept(one) for key, one in value.items())
+    if isinstance(value, str):
+        return not any("\ud800" <= char <= "\udfff" for char in value)
+    return value is None or isinstance(value, bool | int | float)
 
 
 def packed(files: Mapping[str, bytes], top: str) -> bytes:

@@ -78,12 +78,14 @@ def from_git(url: str, revision: str, project: str, version: str) -> Release:
     """The tree of a revision of a git repository, read out of a bare clone: nothing of it is checked out or run."""
     if not _REVISION.fullmatch(revision) or url.startswith("-"):
         raise InputError(f"{revision!r} of {url!r} is no revision of a git repository")
+    # git runs in a folder of its own, from where a relative path would lead elsewhere.
+    origin = str(Path(url).resolve()) if Path(url).is_dir() else url
     with tempfile.TemporaryDirectory(prefix="takeover-clone-") as scratch:
         git = Git(scratch)
         git.update_environment(**_GIT, HOME=scratch)
         bare, out = str(Path(scratch) / "bare"), str(Path(scratch) / "tree.tar.gz")
         try:
-            git.clone("--bare", "--quiet", "--template=", "--", url, bare)
+            git.clone("--bare", "--quiet", "--template=", "--", origin, bare)
             # What a release leaves out, its tests often, belongs to the task.
             info = Path(bare) / "info"
             info.mkdir(exist_ok=True)

@@ -17,8 +17,8 @@ from .source import SourceArchive
 
 Hints = Literal["none", "areas", "specifications"]
 HINTS: tuple[Hints, ...] = ("none", "areas", "specifications")
-# A selection is part of a trial's name, and so of a folder's.
-MAX_TEXT = 120
+# Every bug by its id; a trial's folder has a hash for what is long.
+MAX_TEXT = 2000
 
 _CHECKS = '''\
 """Made from bugs.yaml: one check for each bug. Trusted side; no line of this enters a sandbox but a probe's source."""

@@ -24,6 +24,7 @@ class FailureClass(StrEnum):
     CHECKS_BROKEN = "checks_broken"
     MODEL_UNAVAILABLE = "model_unavailable"
     UNKNOWN_REQUEST = "unknown_request"
+    RUN_BUDGET = "run_budget"
     POISON_REFUSED = "poison_refused"
     INTERNAL = "internal"
 

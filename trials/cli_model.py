@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,18 @@ import click
 
 if TYPE_CHECKING:
     from .model import ModelSettings
+
+
+class _Number(click.FloatRange):
+    """A number within its bounds, which nan is in all of."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See click.ParamType.convert."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
+
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _ANSWERS = ("upstream", "script", "replay")
@@ -32,8 +45,8 @@ def _options() -> list[Callable[[Any], Any]]:
             default=None,
             help="Write all answers into this cassette (compressed if it is called *.zst).",
         ),
-        click.option("--temperature", type=click.FloatRange(0, 2), default=None, help="Temperature of every call."),
-        click.option("--top-p", type=click.FloatRange(0, 1), default=None, help="Top-p of every call."),
+        click.option("--temperature", type=_Number(0, 2), default=None, help="Temperature of every call."),
+        click.option("--top-p", type=_Number(0, 1), default=None, help="Top-p of every call."),
         click.option("--max-output", type=click.IntRange(1), default=None, help="Cap on the tokens of an answer."),
         click.option("--strict", is_flag=True, help="Refuse calls for another model, and answers from another."),
         click.option(
@@ -61,7 +74,7 @@ def _bounds(prefix: str, whose: str) -> list[Callable[[Any], Any]]:
         click.option(f"--{prefix}max-calls", type=click.IntRange(1), default=None, help=f"Model calls of {whose}."),
         click.option(
             f"--{prefix}max-seconds",
-            type=click.FloatRange(0, min_open=True),
+            type=_Number(0, min_open=True),
             default=None,
             help=f"Seconds that the model may take for {whose}.",
         ),
@@ -70,7 +83,7 @@ def _bounds(prefix: str, whose: str) -> list[Callable[[Any], Any]]:
         ),
         click.option(
             f"--{prefix}max-cost",
-            type=click.FloatRange(0, min_open=True),
+            type=_Number(0, min_open=True),
             default=None,
             help=f"Nominal dollars of {whose}.",
         ),

@@ -48,6 +48,8 @@ FAILURES: Mapping[FailureClass, Policy] = MappingProxyType(
         FailureClass.MODEL_UNAVAILABLE: _MACHINERY_ONCE_MORE,
         # The same cassette knows no more of it the next time.
         FailureClass.UNKNOWN_REQUEST: _MACHINERY_FINAL,
+        # Shared by all trials: the one that finds it used up is not the one that used it.
+        FailureClass.RUN_BUDGET: _MACHINERY_FINAL,
         FailureClass.POISON_REFUSED: _NO_PLACE,
         FailureClass.INTERNAL: _MACHINERY_FINAL,
     }

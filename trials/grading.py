@@ -137,7 +137,7 @@ def questions(
 ) -> Iterator[Channel]:
     """A channel to workers over a fresh sandbox that holds these files; they start with these modules loaded."""
     with engine.open(SANDBOX, limits=limits, labels=labels) as sandbox:
-        # Sealed: what one check's code leaves behind cannot change what the next one imports.
+        # Sealed: what one check's code leaves behind cannot change the sources that the next one imports.
         sandbox.load(items, sealed=True)
         with RestartingChannel(lambda: _worker(sandbox, load)) as channel:
             yield channel

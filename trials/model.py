@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..sandbox.errors import InputError
 from ..sandbox.gateway.budget import Limits
 from ..sandbox.gateway.cassette import must_be_cassette
-from ..sandbox.gateway.prices import dollars, load_prices
+from ..sandbox.gateway.prices import built_in, dollars, load_prices
 from ..sandbox.gateway.script_file import load_script
 from ..sandbox.gateway.settings import ErrorPolicy, Pinned
 from ..sandbox.gateway.targets import KEYS, real_targets, server_targets
@@ -65,8 +65,14 @@ def check(settings: ModelSettings, environ: Mapping[str, str], *, resumed: bool)
         raise InputError(
             f"--record {settings.record}: exists already", hint="Name another file, --replay it, or --resume its run."
         )
-    if settings.prices is not None:
-        load_prices(settings.prices)
+    prices = built_in() if settings.prices is None else load_prices(settings.prices)
+    model = settings.pinned.model
+    limited = settings.trial.cost is not None or settings.run.cost is not None
+    if limited and model is not None and prices.price(model) is None:
+        # Every call would be refused, and every trial graded as its agent's.
+        raise InputError(
+            f"--model {model}: has no price, and dollars are limited", hint="Give --prices, or limit --max-tokens."
+        )
     if settings.source == "script" and settings.file is not None:
         load_script(settings.file)
     elif settings.source == "replay" and settings.file is not None:

@@ -17,7 +17,7 @@ from ..sandbox.gateway.gateway import Files, Gateway
 from ..sandbox.gateway.prices import PriceTable
 from ..sandbox.gateway.redaction import Redactor
 from ..sandbox.gateway.settings import Settings
-from ..sandbox.gateway.upstream import ModelUnavailable, Supply
+from ..sandbox.gateway.upstream import ModelUnavailable, RunBudgetSpent, Supply
 from ..sandbox.sandbox import GATEWAY, How
 from ..sandbox.session import AgentSpec
 from ..sandbox.transcript.model import Agent as Who
@@ -91,8 +91,11 @@ class TrialModels:
         """What a session that is over, and ended so, has used.
 
         ModelUnavailable if it was the provider that ended it: what an agent leaves that gave up on it is no score.
+        RunBudgetSpent if it was refused a call because of what all trials together had used.
         """
         report = gateway.report()
+        if spent := next((one.detail for one in report.findings if one.kind == "run_budget"), None):
+            raise RunBudgetSpent(spent)
         if report.totals.ended_on_failure and how != "cutoff":
             why = [one.detail for one in report.findings if one.kind == "failed_attempt"]
             raise ModelUnavailable(f"the session ended on a failure of the provider: {why[-1] if why else 'no answer'}")

@@ -22,6 +22,7 @@ from .toolkit import toolkit_sha256
 
 # A folder's name may have 255 bytes, and an attempt that is set aside has a longer one.
 MAX_NAME = 200
+MAX_VARIANT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,10 @@ class TrialSpec:
     @property
     def name(self) -> str:
         """The trial's folder: task (with its variant when it is not the published one), arm, agent, repetition, poison."""
-        variant = f"@{self.task.variant}" if str(self.task.variant) != "0" else ""
+        chosen = str(self.task.variant)
+        if len(chosen) > MAX_VARIANT:
+            chosen = f"{chosen[: MAX_VARIANT - 13]}-{hashlib.sha256(chosen.encode()).hexdigest()[:12]}"
+        variant = f"@{chosen}" if chosen != "0" else ""
         parts = [f"{self.task.id}{variant}", self.arm.name, self.agent_name, str(self.repetition)]
         parts += [self.poison.name] if self.poison is not None else []
         return ".".join(re.sub(r"[^A-Za-z0-9@_-]+", "-", part) for part in parts)

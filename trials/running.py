@@ -157,6 +157,8 @@ def _gone(engine: Engine, outcome: Outcome) -> str | None:
     failure = outcome.scorecard.failure
     if failure is not None and failure.kind == FailureClass.STORAGE:
         return "the run's folder cannot be written"
+    if failure is not None and failure.kind == FailureClass.RUN_BUDGET:
+        return failure.message
     if failure is None or failure.kind not in (FailureClass.ENGINE_UNAVAILABLE, FailureClass.WIRE_TIMEOUT):
         return None
     try:
@@ -178,10 +180,14 @@ def hold_key(paths: RunPaths, signer: Signer) -> None:
 
 
 def _images(plan: Plan, engine: Engine) -> dict[str, str]:
-    """The ids of all images that a plan needs, by name."""
+    """The ids of all images that a plan needs, by name; InputError for one whose recipe cannot be read."""
     agents = [agent for t in plan.trials for agent in (t.agent, t.receiver) if agent is not None]
     names = {"sandbox", *(agent.image for agent in agents), *(name for t in plan.trials for name in t.task.images)}
-    return {name: engine.image(name).id for name in sorted(names)}
+    found = {name: engine.image(name) for name in sorted(names)}
+    if plan.settings.model is not None:
+        for image in found.values():
+            recipe_of(image)
+    return {name: image.id for name, image in found.items()}
 
 
 def _freeze(plan: Plan, images: dict[str, str], paths: RunPaths, resume: bool) -> None:

@@ -111,7 +111,8 @@ class Forward:
         if isinstance(found, Exhausted):
             if self._gone.is_set():
                 return Refusal(provider, 404, "The agent was gone.")
-            house.account.find("budget", f"the {found.budget}'s budget of {found.kind} is used up")
+            kind = "run_budget" if found.budget == "run" else "budget"
+            house.account.find(kind, f"the {found.budget}'s budget of {found.kind} is used up")
             return Refusal(provider, 404, "The budget for this session is used up.")
         return found
 

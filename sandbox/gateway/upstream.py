@@ -53,6 +53,12 @@ class NoKey(ModelUnavailable):
     """The agent asked a provider for which this run has no key."""
 
 
+class RunBudgetSpent(MachineryError):
+    """A session was refused a call because all trials of the run together had used their budget."""
+
+    failure = FailureClass.RUN_BUDGET
+
+
 class UnknownRequest(MachineryError):
     """A request that the cassette does not know. The message names the nearest one it does and the first difference."""
 

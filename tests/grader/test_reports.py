@@ -288,6 +288,19 @@ def test_a_breach_of_the_notes_limit_is_reported() -> None:
     assert out.getvalue().count(breach) == out.getvalue().count(within) == 2
 
 
+def test_conduct_stands_beside_the_points() -> None:
+    """Full marks by another release are told in the table, kind by kind; what could not be read is no conduct."""
+    made = card(3)
+    assert made.retention is not None
+    notes = [
+        Note(kind=kind, path="a.py", detail="x") for kind in ("unparsable", "other_release", "rewritten", "rewritten")
+    ]
+    told = made.model_copy(update={"retention": made.retention.model_copy(update={"notes": notes})})
+
+    assert summarize("r", ["a"], {"a": told}).cells[0].reasons == ("noted: other_release, rewritten",)
+    assert summarize("r", ["a"], {"a": made}).cells[0].reasons == ()
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

@@ -84,6 +84,10 @@ def test_a_task_is_made_from_nothing(tmp_path: Path, ask) -> None:
         ("import nothing_such; result = 1", "3", None, "total-first: gives no value at base: .*nothing_such"),
         (GOOD, "4", FIXED, "total-first: does not pass at the fixed release: 3, expected 4"),
         (GOOD, "3.0", FIXED, r"does not pass at the fixed release: 3, expected 3\.0"),
+        ("result = {'b': 1, 'a': {2, 3} == {3, 2}}", "{a: true, b: 1}", None, "total-first: does not fail at base"),
+        ("import decimal; result = [decimal.Decimal(1)]", "3", None, "leaves .*Decimal.* at base; only numbers"),
+        ("result = {'a': (1, 2)}", "3", None, r"leaves .*\(1, 2\).* at base; only numbers"),
+        ("result = chr(0xD800)", "3", None, "leaves .* at base; only numbers"),
     ],
 )
 def test_a_bad_probe_is_refused(tmp_path: Path, ask, probe: str, expected: str, fixed, message: str) -> None:
@@ -91,6 +95,14 @@ def test_a_bad_probe_is_refused(tmp_path: Path, ask, probe: str, expected: str, 
     with pytest.raises(InputError, match=message):
         add_task(wanted(tmp_path, probe, expected, fixed), ask)
     assert not (tmp_path / "tasks").exists()
+
+
+def test_what_has_no_order_is_compared_without_one() -> None:
+    """As the grader does: keys and members in any order, every type as it is."""
+    assert Answer({"a": 1, "b": [{"c", "d"}]}).same(Answer({"b": [{"d", "c"}], "a": 1}))
+    assert not Answer({"a": 1}).same(Answer({"a": True}))
+    assert not Answer([1, 2]).same(Answer([2, 1]))
+    assert not Answer([1]).same(Answer((1,)))
 
 
 def test_nothing_is_overwritten(tmp_path: Path, ask) -> None:
@@ -119,6 +131,13 @@ def test_a_git_repository_is_read_and_not_run(tmp_path: Path) -> None:
     assert set(release.files) == {*RELEASE, ".gitattributes"}
     assert not (root / "ran").exists()
     assert set(from_folder(root, "tally", "1.0").files) == set(release.files)
+
+
+def test_a_git_repository_may_be_a_folder_beside_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path relative to where the user stands is one."""
+    repository(tmp_path / "origin")
+    monkeypatch.chdir(tmp_path)
+    assert set(from_git("./origin", "v1", "tally", "1.0").files) == {*RELEASE, ".gitattributes"}
 
 
 @pytest.mark.parametrize("revision", ["--output=x", "nothing-such", ""])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,20 +16,15 @@ from takeover.sandbox.engine import DockerEngine
 pytestmark = pytest.mark.docker
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "repos.md"
-BASE = "def total(numbers):\n    return sum(numbers[1:])\n"
-FIXED = "def total(numbers):\n    return sum(numbers)\n"
 
 
 @pytest.fixture
 def place(tmp_path: Path, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two releases, and the page's probes."""
+    """A folder with the page's two releases and its probes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TAKEOVER_SIGNING_KEY", str(tmp_path / "signing.key"))
-    for release, text in (("tally-1.0", BASE), ("tally-1.1", FIXED)):
-        package = tmp_path / release / "src" / "tally"
-        package.mkdir(parents=True)
-        (package / "__init__.py").write_text("")
-        (package / "sums.py").write_text(text)
+    (made,) = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    subprocess.run(["sh", "-euc", made], cwd=tmp_path, check=True)
     (probes,) = re.findall(r"```yaml\n# probes\.yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (tmp_path / "probes.yaml").write_text(probes)
     return tmp_path

@@ -266,6 +266,8 @@ def test_options_become_settings(tmp_path: Path) -> None:
         (["--upstream", "http://x", "--script", "{}"], "exclude each other"),
         (["--cutoff", "turns:2"], "needs the model gateway"),
         (["--script", "{}", "--temperature", "9"], "--temperature"),
+        (["--script", "{}", "--max-cost", "nan"], "is no number"),
+        (["--script", "{}", "--max-seconds", "inf"], "is no number"),
         (["--script", "/nowhere"], "/nowhere"),
         (["--script", "broken.yaml"], "broken.yaml"),
         (["--replay", "broken.yaml"], "is no cassette"),
@@ -275,6 +277,7 @@ def test_options_become_settings(tmp_path: Path) -> None:
         (["--upstream", "nothing"], "no address of a server"),
         (["--model", "m-1"], "no key"),
         (["--script", "{}", "--prices", "broken.yaml"], "broken.yaml"),
+        (["--script", "{}", "--model", "nobody-s-1", "--run-max-cost", "1"], "nobody-s-1: has no price"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -294,3 +297,20 @@ def test_what_cannot_be_is_refused(tmp_path: Path, arguments: list[str], message
     assert message in told.stderr
     assert len(told.stderr.splitlines()) <= 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.yaml", "s.yaml"]
+
+
+@pytest.mark.docker
+def test_a_recipe_that_cannot_be_read_leaves_nothing(engine: DockerEngine, image: str, tmp_path: Path) -> None:
+    """It is refused with the image and the label, before the run's folder is made."""
+    name, recipe = f"{AGENT}-unreadable", f"FROM {image}\nLABEL takeover.recipe='{{\"turns\": 3}}'\n"
+    for _ in engine.client.build(fileobj=io.BytesIO(recipe.encode()), tag=name, rm=True, decode=True):
+        pass
+    try:
+        arguments = ["run", "tier2_fintech", "--arm", "Vanilla", "--agent", name, "--model", "m", "--upstream"]
+        code, told = finished(takeover(*arguments, "http://127.0.0.1:9/v1", folder=tmp_path))
+    finally:
+        engine.client.remove_image(name, force=True)
+    assert code == 2
+    assert name in told
+    assert "takeover.recipe" in told
+    assert not (tmp_path / "runs").exists()

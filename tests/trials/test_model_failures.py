@@ -12,6 +12,7 @@ from modelkit import SOURCE, commands, http_agent, model_plan, run_model, servin
 
 from takeover.grader.summary import summarize
 from takeover.sandbox.engine import DockerEngine
+from takeover.sandbox.gateway.budget import Limits
 from takeover.sandbox.gateway.settings import ErrorPolicy
 from takeover.sandbox.store import SnapshotStore
 from takeover.trials.agents import Agent
@@ -170,3 +171,19 @@ def test_a_key_is_nowhere_in_the_run(
         card.sessions[1].snapshot.removeprefix("sha256:"), lambda item: item.path == "state.md"
     )
     assert left == {"state.md": b"[redacted]\n"}
+
+
+def test_the_budget_of_the_run(engine: DockerEngine, tmp_path: Path, key: Signer) -> None:
+    """The trial that finds it used up has no verdict, and those after it stay pending: none of them is a score."""
+    agents = [http_agent(name=name) for name in ("one", "two", "three")]
+    with serving(lambda request, headers: (200, commands()(request))) as url:
+        plan = model_plan(upstream(url, run=Limits(calls=3)), *agents)
+        result = run_model(engine, tmp_path / "run", plan, key, parallel=1)
+    first, second, third = result.planned
+    assert result.scorecards[first].outcome == "graded"
+    failure = result.scorecards[second].failure
+    assert failure is not None
+    assert (failure.kind, failure.side) == ("run_budget", "machinery")
+    assert failure.message == "the run's budget of calls is used up"
+    assert result.pending == (third,)
+    assert exit_code(result.scorecards.values(), len(result.pending), None) == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from takeover.repos.load import repo_folders
+from takeover.repos.load import load_repo_task, repo_folders
 from takeover.repos.probes import HINTS
 from takeover.sandbox.errors import InputError
 from takeover.tiers.arms import Arm
@@ -96,6 +96,18 @@ def test_the_name_of_a_trial_is_a_folder(hints: str) -> None:
     """Whatever was selected."""
     trial = plan_of("click", "nop", variant=load_chosen("click", Choice(bugs="all", hints=hints)).variant).trials[0]
     assert re.fullmatch(r"[A-Za-z0-9@._-]+", trial.name)
+
+
+def test_any_number_of_ids_makes_a_name() -> None:
+    """Every bug but one by its id: the name is short, and not that of another selection."""
+    ids = [bug.id for bug in load_repo_task("click", "all").bugs]
+    first, second = (
+        plan_of("click", "nop", variant=load_chosen("click", Choice(bugs=",".join(some))).variant).trials[0]
+        for some in (ids[:-1], [*ids[:-2], ids[-1]])
+    )
+    assert len(first.task.requirements) == len(ids) - 1
+    assert first.name != second.name
+    assert len(first.name) < 100
 
 
 def predictions(tmp_path: Path, resolved: int) -> Path:
