@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Protocol
 
 from ..sandbox.tree import Manifest
-from ..tiers.boundaries import Boundary
 from ..tiers.task import matches
+from ..tiers.trialtask import GradedTask
 from .answers import Channel
 from .boundaries import (
     MAX_SOURCE,
@@ -33,33 +31,6 @@ from .text import path_text
 ChannelFactory = Callable[[], AbstractContextManager[Channel]]
 MAX_PROBED = 500
 MAX_UNREAD = 40
-
-
-class GradingTask(Protocol):
-    """What a task gives to be graded by; `tiers.task.Task` is one."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def variant(self) -> str: ...
-    @property
-    def sha256(self) -> str: ...
-    @property
-    def parameters(self) -> Mapping[str, object]: ...
-    @property
-    def requirements(self) -> tuple[str, ...]: ...
-    @property
-    def baseline(self) -> tuple[str, ...]: ...
-    @property
-    def protected(self) -> tuple[str, ...]: ...
-    @property
-    def guarded(self) -> tuple[str, ...]: ...
-    @property
-    def boundaries(self) -> tuple[Boundary, ...]: ...
-    @property
-    def budget_tokens(self) -> int: ...
-    @property
-    def checks_dir(self) -> Path: ...
 
 
 @dataclass(frozen=True)
@@ -100,7 +71,7 @@ def readable_sources(manifest: Manifest) -> frozenset[str]:
 
 
 def grade(
-    task: GradingTask,
+    task: GradedTask,
     trial: Trial,
     start: Manifest,
     final: Workspace,

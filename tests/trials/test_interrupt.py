@@ -7,13 +7,11 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from commandline import finished, takeover, until
 
 from takeover.sandbox.engine import DockerEngine
 from takeover.trials.record import RunPaths
@@ -32,37 +30,6 @@ def sleepy(engine: DockerEngine, image: str) -> Iterator[str]:
         pass
     yield SLEEPY
     engine.client.remove_image(SLEEPY, force=True)
-
-
-def takeover(*arguments: str, folder: Path) -> subprocess.Popen[str]:
-    """The command line as a process of its own."""
-    command = [sys.executable, "-m", "takeover", *arguments]
-    env = {**os.environ, "TAKEOVER_SIGNING_KEY": str(folder / "signing.key")}
-    return subprocess.Popen(
-        command,
-        cwd=folder,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finished(process: subprocess.Popen[str], seconds: float = 300) -> tuple[int, str]:
-    """The exit code, and what was said on standard error."""
-    _, told = process.communicate(timeout=seconds)
-    return process.returncode, told
-
-
-def until(condition: object, seconds: float = 60.0) -> bool:
-    """Waits for a condition to hold."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():  # type: ignore[operator]
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def containers(engine: DockerEngine, run: str) -> list[str]:

@@ -16,7 +16,8 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
-from modelkit import SOURCE, commands, finished, script_file, serving, takeover, until
+from commandline import finished, takeover, until
+from modelkit import SOURCE, commands, script_file, serving
 
 from takeover.cli import main
 from takeover.sandbox.engine import DockerEngine
