@@ -37,7 +37,9 @@ def small_engine() -> Iterator[str]:
         pytest.skip("no file system can be mounted here")
     address = f"unix://{folder}/engine.sock"
     places = ["--data-root", disk, "--exec-root", folder / "exec", "--pidfile", folder / "pid"]
-    apart = ["--containerd-namespace", folder.name, "--containerd-plugins-namespace", f"{folder.name}-p"]
+    # Not the folder's own name: that of a namespace has no underscores beside hyphens.
+    namespace = f"small-{secrets.token_hex(6)}"
+    apart = ["--containerd-namespace", namespace, "--containerd-plugins-namespace", f"{namespace}-p"]
     # In a network of its own: told to have no bridge, dockerd would remove that of the engine in use.
     command = ["unshare", "--net", "dockerd", "-H", address, *places, *apart, "--bridge=none", "--iptables=false"]
     with (folder / "log").open("wb") as log:
