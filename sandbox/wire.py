@@ -121,6 +121,9 @@ class Wire:
                         sent = self._socket.send(view)
                 except _WOULD_BLOCK:
                     self._wait(select.POLLOUT, deadline, "take what it was sent", fill=not beside)
+                    # Nobody is left to take it: the engine keeps such a stream half open for as long as we would wait.
+                    if self._ended:
+                        raise WireClosed("the sandbox closed its wire") from None
                 except OSError as error:
                     raise WireClosed(f"the wire to the sandbox broke: {error.strerror or error}") from error
                 else:

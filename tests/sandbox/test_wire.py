@@ -117,6 +117,15 @@ def test_what_came_before_the_end_can_still_be_read(ends: tuple[Wire, socket.soc
     assert [header for header, _ in wire.pending()] == [{"t": "crash", "why": "x"}]
 
 
+def test_nothing_is_sent_to_who_has_hung_up(ends: tuple[Wire, socket.socket]) -> None:
+    """An engine ends its half of the stream when a container is removed, and need not take the other half any more."""
+    wire, theirs = ends
+    theirs.shutdown(socket.SHUT_WR)
+
+    with pytest.raises(WireClosed):
+        send_forever(wire, MAX_BODY, 30.0)
+
+
 def test_both_ends_may_send_at_once(ends: tuple[Wire, socket.socket]) -> None:
     """Two full pipes do not wait for each other: while we wait to send, we read."""
     wire, other = ends
